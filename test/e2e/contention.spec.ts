@@ -21,7 +21,7 @@ describe('two instances of the demo', () => {
   const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status).sort((a, b) => a - b);
 
   it('process one of two simultaneous requests for a channel and refuse the other at once', async () => {
-    const body = { channel: 'web', workMs: 1_500 };
+    const body = { channel: 'web', workMs: 4_000 };
 
     const posts = [alice.post('/post-test', body), bob.post('/post-test', body)];
     const first = await Promise.race(posts);
@@ -29,7 +29,7 @@ describe('two instances of the demo', () => {
 
     expect(statuses(answers)).toEqual([201, 409]);
     const [done, refused] = answers.toSorted((a, b) => a.status - b.status) as [Answer, Answer];
-    expect(done.tookMs).toBeGreaterThan(1490);
+    expect(done.tookMs).toBeGreaterThan(3990);
     expect(done.body).toMatchObject({ channel: 'web', fencingToken: expect.any(Number), heldMs: expect.any(Number) });
     expect(first).toBe(refused);
     expect(refused.body).toMatchObject({ code: 'LOCK_CONTENDED' });
@@ -58,7 +58,7 @@ describe('two instances of the demo', () => {
   });
 
   it('keep the rendered key out of the refusal', async () => {
-    const work = alice.post('/post-test', { channel: 'private-channel', workMs: 800 });
+    const work = alice.post('/post-test', { channel: 'private-channel', workMs: 4_000 });
     await held('post_test_private-channel');
 
     const refused = await bob.post('/post-test', { channel: 'private-channel' });
@@ -83,7 +83,7 @@ describe('two instances of the demo', () => {
     ['an undecorated handler that calls LockService', '/reports/7', 'report:7'],
     ['an undecorated handler that calls a locked service', '/orders/7/settle', 'order:7'],
   ])('respond 409 from %s', async (_, path, key) => {
-    const work = alice.post(path, { workMs: 1000 });
+    const work = alice.post(path, { workMs: 4_000 });
     await held(key);
 
     const refused = await bob.post(path, { workMs: 0 });

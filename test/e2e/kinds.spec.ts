@@ -30,7 +30,7 @@ describe('other kinds of locks in two instances of the demo', () => {
   });
 
   it('make two exports at a time, and refuse the third at once', async () => {
-    const body = { workMs: 1500 };
+    const body = { workMs: 4_000 };
     const two = [alice.post('/exports', body), bob.post('/exports', body)];
     await eventually(async () => expect(await redis.client.zcard(`s1:{${redis.prefix}exports}`)).toBe(2));
     const third = await alice.post('/exports', body);

@@ -19,7 +19,7 @@ describe('npm start -- --topology', () => {
       await demo.ready();
       // npm and its shell are parents of the starter; two instances, the servers and their keeper are its children.
       expect(demo.running().length).toBeGreaterThanOrEqual(servers + 3);
-      const work = { channel: 'web', workMs: 1_000 };
+      const work = { channel: 'web', workMs: 4_000 };
       const answers = await Promise.all(demo.urls.map((url) => post(`${url}/post-test`, work)));
       expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409]);
       expect((await post(`${demo.urls[1]}/post-test`, { ...work, workMs: 0 })).status).toBe(201);

@@ -22,7 +22,7 @@ describe('npm start', () => {
     expect(demo.output).toContain('a private redis-server on 127.0.0.1:');
     const [alice, bob] = demo.urls as [string, string];
     const answers = await Promise.all(
-      [alice, bob].map((url) => post(`${url}/post-test`, { channel: 'web', workMs: 1000 })),
+      [alice, bob].map((url) => post(`${url}/post-test`, { channel: 'web', workMs: 4_000 })),
     );
     expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409]);
 
@@ -81,7 +81,7 @@ describe('npm start', () => {
     expect((await get(`${alice}/health`)).body).toMatchObject({ instance: 'A', locks: 'memory' });
     expect((await get(`${bob}/health`)).body).toMatchObject({ instance: 'B', locks: 'memory' });
     const answers = await Promise.all(
-      [alice, bob].map((url) => post(`${url}/post-test`, { channel: 'web', workMs: 1000 })),
+      [alice, bob].map((url) => post(`${url}/post-test`, { channel: 'web', workMs: 4_000 })),
     );
     expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409]);
     await demo.kill('SIGTERM');

@@ -41,7 +41,8 @@ async function publishToAll(textFor: (id: string) => readonly string[]): Promise
   const channels = (await client.pubsub('CHANNELS', 'nestjs-lock:*')) as string[];
   expect(channels.length).toBeGreaterThan(0);
   for (const channel of channels) {
-    for (const text of textFor(channel.slice(channel.lastIndexOf(':') + 1))) await client.publish(channel, text);
+    const texts = textFor(channel.slice(channel.lastIndexOf(':') + 1));
+    await Promise.all(texts.map((text) => client.publish(channel, text)));
   }
   await sleep(EFFECT_MS);
 }

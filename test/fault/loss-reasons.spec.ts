@@ -33,11 +33,13 @@ describe('A lost lease', () => {
     'a deleted key': {
       reason: 'deleted',
       says: /its key no longer exists in Redis/,
+      options: { ttl: 3_000 },
       cause: ({ key }) => world.client.del(PREFIX + key),
     },
     'a key of another owner': {
       reason: 'taken',
       says: /its key in Redis belongs to another owner/,
+      options: { ttl: 3_000 },
       cause: ({ key }) => world.client.set(PREFIX + key, 'stranger', 'PX', 60_000),
     },
     forceRelease: {
@@ -65,9 +67,9 @@ describe('A lost lease', () => {
   it('by an outage of Redis has a specific reason and message', async () => {
     const proxy = await world.proxy();
     const locks = world.locks(proxy.url);
-    const lease = await locks.acquire(world.newKey(), { ttl: 600 });
+    const lease = await locks.acquire(world.newKey(), { ttl: 3_000 });
     proxy.hold();
-    await lost(lease, locks, { reason: 'outage', says: /Redis did not confirm a renewal within its ttl of 600 ms/ });
+    await lost(lease, locks, { reason: 'outage', says: /Redis did not confirm a renewal within its ttl of 3000 ms/ });
   });
 
   async function lost({ signal, call }: LeaseHandle, { events }: Locks, { reason, says }: Loss): Promise<void> {

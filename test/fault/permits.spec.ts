@@ -54,7 +54,7 @@ describe('A semaphore', () => {
     const key = world.newKey();
     const [killed, staying, next] = await Promise.all([world.process(), world.process(), world.process()]);
     await killed.do('acquire', { key, ttl, ...permits(3) });
-    const held = await staying.do('acquire', { key, ttl: 500, ...permits() });
+    const held = await staying.do('acquire', { key, ttl: 1_500, ...permits() });
     const behind = next.do('acquire', { key, wait, ...permits(3) });
     await eventually(async () => expect(await waiting(key)).toBe(1));
     await killed.kill('SIGKILL');

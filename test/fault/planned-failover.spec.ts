@@ -19,6 +19,9 @@ const DRIVERS = [
   [2, 'ioredis-5'],
 ] as const;
 
+// The processes alone may take long to start on a busy machine.
+import.meta.jest.setTimeout(90_000);
+
 /** A planned failover behind one endpoint: open connections stay, and the old primary answers READONLY. */
 describe.each(DRIVERS)('P28: a planned failover behind open connections, RESP%i, %s', (protocol, driver) => {
   const env = { TEST_IOREDIS: driver };

@@ -36,8 +36,8 @@ async function notifiedAfter(haproxy: Haproxy, locks: Locks): Promise<number[]> 
   const after: number[] = [];
   for (let i = 1; i <= FAILOVERS; i += 1) {
     const lease = await locks.acquire(`held-${i}`, { ttl: TTL_MS, wait: '5s' });
-    const failedAt = monotonicMs();
     await haproxy.failOverTo(i % 2);
+    const failedAt = monotonicMs();
     if (!lease.signal.aborted)
       await new Promise((resolve) => lease.signal.addEventListener('abort', resolve, { once: true }));
     after.push(monotonicMs() - failedAt);

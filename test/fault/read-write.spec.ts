@@ -87,7 +87,7 @@ describe('A read/write lock', () => {
     const key = world.newKey();
     const [killed, staying, writer] = await Promise.all([world.process(), world.process(), world.process()]);
     await killed.do('acquire', { key, kind: 'read', ttl });
-    const reading = await staying.do('acquire', { key, kind: 'read', ttl: 500 });
+    const reading = await staying.do('acquire', { key, kind: 'read', ttl: 900 });
     const writing = writer.do('acquire', { key, kind: 'write', wait });
     await eventually(async () => expect(await world.waiting(key)).toBe(1));
     await killed.kill('SIGKILL');
@@ -123,8 +123,8 @@ describe('A read/write lock', () => {
   it('ends the lease of one reader, and keeps the renewed ones', async () => {
     const key = world.newKey();
     const [short, long] = await Promise.all([world.process(), world.process()]);
-    const ending = await short.do('acquire', { key, kind: 'read', ttl: 400, renew: false });
-    const renewed = await long.do('acquire', { key, kind: 'read', ttl: 400 });
+    const ending = await short.do('acquire', { key, kind: 'read', ttl: 1_500, renew: false });
+    const renewed = await long.do('acquire', { key, kind: 'read', ttl: 1_500 });
     expect(await short.do('loss', ending)).toMatchObject({ held: false, reason: 'LEASE_LOST' });
     expect(await long.do('isHeld', renewed)).toMatchObject({ held: true });
     await expect(short.do('acquire', { key, kind: 'write' })).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });

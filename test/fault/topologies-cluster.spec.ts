@@ -99,7 +99,7 @@ describe('a master that dies', () => {
     expectBelow(monotonicMs() - killedAt, 15_000);
     await home.server.restart({ empty: false });
     await cluster.healthy();
-  });
+  }, 90_000);
 });
 
 describe('a process that ends while it waits', () => {
@@ -172,7 +172,7 @@ describe('a half-open connection', () => {
     const elsewhere = await newKeyNotOn(home);
     for (const each of [key, elsewhere]) await (await locks.acquire(each)).release();
     // both leases are renewed in one tick
-    const [here, there] = await Promise.all([key, elsewhere].map((each) => locks.acquire(each, { ttl: '1s' })));
+    const [here, there] = await Promise.all([key, elsewhere].map((each) => locks.acquire(each, { ttl: '3s' })));
     const proxy = proxies[cluster.nodes.indexOf(home)];
     proxy.hold();
     await eventually(() => expect(here.isHeld()).toBe(false));

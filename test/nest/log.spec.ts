@@ -89,16 +89,22 @@ describe('The log', () => {
   });
 
   it('has no line about a connection that is reset and opened again at once', async () => {
-    const proxy = await startFaultProxy((await startRedisServer()).port);
-    const logger = new RecordingLogger();
-    const app = await start({ connection: proxy.url }, logger);
-    const accepted = proxy.connections.length;
-    proxy.cut();
-    await eventually(() => expect(proxy.connections.length).toBeGreaterThan(accepted), 5_000);
-    await (await app.get(LockService).acquire('a')).release();
-    await sleep(500);
-    // Real time: on a slow machine a line would only be found less often.
-    expect(logger.about('Redis')).toEqual([]);
+    const { port } = await startRedisServer();
+    let reopenedMs = Infinity;
+    // A line follows after 250 ms, which a busy machine may need. Such a try proves nothing.
+    while (reopenedMs > 200) {
+      const proxy = await startFaultProxy(port);
+      const logger = new RecordingLogger();
+      const app = await start({ connection: proxy.url }, logger);
+      const accepted = proxy.connections.length;
+      const cutAt = performance.now();
+      proxy.cut();
+      await eventually(() => expect(proxy.connections.length).toBeGreaterThan(accepted), 5_000);
+      await (await app.get(LockService).acquire('a')).release();
+      reopenedMs = performance.now() - cutAt;
+      await sleep(500);
+      if (reopenedMs <= 200) expect(logger.about('Redis')).toEqual([]);
+    }
   });
 
   it('says why a new connection fails, not how the old one ended', async () => {

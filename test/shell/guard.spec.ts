@@ -147,7 +147,7 @@ describe('The command of `run` has ended before another holder begins', () => {
 
   it.each(['guard', 'wrapper', 'neither'] as const)('at --max-hold, while this one is stopped: %s', (stopped) =>
     rounds(async (number) => {
-      const pair = await startPair(number, ['--max-hold', '4s']);
+      const pair = await startPair(number, ['--max-hold', '10s']);
       if (stopped === 'guard') signalOf(await pair.holder.guardPid(), 'SIGSTOP');
       if (stopped === 'wrapper') pair.holder.pause();
       await eventuallyTrue(() => !isAlive(pair.command.pid), 'the command has ended');

@@ -36,7 +36,7 @@ describe('startSentinelTopology', () => {
     expect(await promoted.run((redis) => redis.get('key'))).toBe('value');
     await topology.heal(old);
     expect(await old.run((redis) => redis.get('key'))).toBe('value');
-  });
+  }, 90_000);
 
   it('requests a failover again after Sentinel gave one up, because the replica did not reply', async () => {
     const topology = await startSentinelTopology({ replicas: 1 });
@@ -70,5 +70,5 @@ describe('startRedisCluster', () => {
     const replica = cluster.replicas[cluster.masters.indexOf(home)];
     // The other nodes may learn of the new master later than the client.
     await eventually(async () => expect((await cluster.masterOf(slot)).id).toBe(replica.id));
-  });
+  }, 90_000);
 });

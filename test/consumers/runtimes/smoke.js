@@ -74,12 +74,12 @@ const checks = {
     return tokens[0] < tokens[1] && tokens[1] < tokens[2];
   },
   async 'renews a lease'() {
-    await using lease = await here.acquire('k', { ttl: 300 });
-    await sleep(1_000);
+    await using lease = await here.acquire('k', { ttl: '3s' });
+    await sleep(4_000);
     return lease.isHeld() && (await there.tryAcquire('k')) === null;
   },
   async 'extends a lease'() {
-    await using lease = await here.acquire('l', { ttl: 500 });
+    await using lease = await here.acquire('l', { ttl: '5s' });
     await lease.extend('20s');
     return lease.remainingMs() > 10_000;
   },

@@ -91,7 +91,7 @@ export class LockProcess extends SecondProcess<Received, Sent> {
     const started = new LockProcess(script, { ...env, LOCK_CONNECTION: JSON.stringify(connection) }, []);
     started.on('trouble', (trouble) => started.trouble.push(trouble));
     started.on('answer', (answer) => started.open.get(answer.id)?.(answer));
-    await started.once('ready');
+    await started.once('ready', 60_000);
     return started;
   }
 

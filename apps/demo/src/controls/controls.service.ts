@@ -79,7 +79,8 @@ async function request(instance: string, url: string, kind: RequestKind, workMs:
     const response = await fetch(`${url}${path}${isRead ? `?workMs=${workMs}` : ''}`, {
       method,
       signal: AbortSignal.timeout(ANSWERS_WITHIN_MS),
-      headers: { 'content-type': 'application/json' },
+      // After a pause of this process, the server may have closed an idle connection.
+      headers: { 'content-type': 'application/json', connection: 'close' },
       ...(isRead ? {} : { body: JSON.stringify(sent) }),
     });
     const answer = (await response.json().catch(() => ({}))) as { message?: string };
