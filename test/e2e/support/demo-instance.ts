@@ -7,7 +7,7 @@ import { within } from '../../support/eventually.js';
 import { type Answer, get, post, type PostOptions, put } from './http.js';
 
 const MAIN = fileURLToPath(new URL('../../../apps/demo/dist/main.js', import.meta.url));
-const STARTS_WITHIN_MS = 20_000;
+const STARTS_WITHIN_MS = 50_000;
 
 /** Environment variables with the settings of the demo. */
 export type DemoEnv = Readonly<Record<string, string>>;

@@ -13,7 +13,7 @@ import { descendants, runs } from './processes.js';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const START = join(ROOT, 'apps/demo/dist/start.js');
-const STARTS_WITHIN_MS = 25_000;
+const STARTS_WITHIN_MS = 50_000;
 const ENDS_WITHIN_MS = 15_000;
 
 export interface StarterOptions {
