@@ -71,7 +71,7 @@ export type WorkerEvent = { readonly at: number } & (
   /** From now on the event loop does not turn for so many milliseconds. */
   | ({ readonly type: 'blocks'; readonly ms: number } & OfOperation)
   /** How `withLock` settled. */
-  | ({ readonly type: 'ended'; readonly code: string } & OfOperation)
+  | ({ readonly type: 'ended'; readonly code: string; readonly message?: string } & OfOperation)
   /** The event loop did not turn since `from`. */
   | { readonly type: 'standstill'; readonly from: number }
   | { readonly type: 'shutdown' }

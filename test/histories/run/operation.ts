@@ -93,7 +93,7 @@ export class Operation {
       recorder.record({ type: 'ended', op: this.op, code: 'ok' });
     } catch (error) {
       if (!granted) return this.refused(error);
-      recorder.record({ type: 'ended', op: this.op, code: codeOf(error) });
+      recorder.record({ type: 'ended', op: this.op, code: codeOf(error), message: String(error) });
     }
   }
 
