@@ -11,7 +11,7 @@ export const measuresOfOffers = [
     file: CHECK,
     measure: 'if (sent.receivers === 0) this.renew();',
     without: '',
-    test: ['planned-failover', 'RESP2 moves the subscriptions to the new primary'],
+    test: ['planned-failover', 'RESP2, ioredis moves the subscriptions to the new primary'],
   },
   {
     promise: 'P28',
