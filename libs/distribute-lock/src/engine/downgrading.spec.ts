@@ -129,6 +129,33 @@ describe('A writer that becomes a reader', () => {
     await (await there.acquire('k')).release();
   });
 
+  it('keeps a reader whose command was sent before the writer began, and executed after the downgrade', async () => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    const here = world.process();
+    const [writes, downgrades] = [new LateAnswers(), new LateAnswers()];
+    here.detours.acquire = writes.detour;
+    here.detours.downgrade = downgrades.detour;
+    const writing = here.acquire('k', { kind: 'write', ttl: 2_000 });
+    await clock.pass(5);
+    let execute = (): void => {};
+    here.detours.acquire = (ask) => new Promise((resolve) => (execute = () => resolve(ask())));
+    const reading = here.acquire('k', { kind: 'read', ttl: 2_000, wait: '5s' });
+    await clock.pass(5);
+    writes.arrive();
+    const lease = await writing;
+    const downgraded = lease.downgrade();
+    await clock.pass(5);
+    execute();
+    const reader = await reading;
+    downgrades.arrive();
+    await downgraded;
+    expect(here.events.map(({ type }) => type)).toEqual(['acquired', 'acquired']);
+    await clock.pass(3_000);
+    expect([reader.isHeld(), kept(lease)]).toEqual([true, 'true, read']);
+    await Promise.all([reader.release(), lease.release()]);
+  });
+
   it('admits no further readers when the message that a writer waits was here before its reply', async () => {
     const { clock, here, there, lease } = await start(30_000);
     const late = new LateAnswers();
