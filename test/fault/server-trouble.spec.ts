@@ -112,8 +112,8 @@ describe('10,000 keys', () => {
     for (let i = 0; i < keys.length; i += 500) {
       leases.push(...(await Promise.all(keys.slice(i, i + 500).map((key) => alice.acquire(key, { ttl: '60s' })))));
     }
-    const waits = keys.map((key) => bob.acquire(key, { ttl: '60s', wait: '60s' }));
-    await eventually(async () => expect(await world.waiting(keys.at(-1)!)).toBe(1), 10_000);
+    const waits = keys.map((key) => bob.acquire(key, { ttl: '60s', wait: '2m' }));
+    await eventually(async () => expect(await world.waiting(keys.at(-1)!)).toBe(1), 40_000);
     // This includes the subscription of Alice, a holder: under this many commands it may have been delayed.
     const channels = () => world.client.pubsub('CHANNELS', 'nestjs-lock:*');
     await eventually(async () => expect(await channels()).toHaveLength(2), 10_000);
@@ -123,5 +123,5 @@ describe('10,000 keys', () => {
     // Under load a release may return before its reply. The counter and the records of the processes stay for some time.
     const left = async () => (await world.client.keys('*')).filter((key) => !key.startsWith('p1:'));
     await eventually(async () => expect(await left()).toHaveLength(1));
-  });
+  }, 120_000);
 });
