@@ -156,6 +156,9 @@ describe('The rule of outcomes', () => {
     expect(lost({ onLost: 'throw', lost: 40, ended: 'none' }).violations()).toHaveLength(1);
     expect(lost({ onLost: 'signal', lost: 40, ended: 'LEASE_LOST' }).violations()).toHaveLength(1);
     expect(lost({ onLost: 'throw', ended: 'LEASE_LOST' }).violations()).toHaveLength(1);
+    const whileReleased = { until: held.released + 5, releaseMs: 10 };
+    expect(lost({ onLost: 'throw', ended: 'LEASE_LOST', ...whileReleased }).violations()).toEqual([]);
+    expect(lost({ onLost: 'signal', ended: 'LEASE_LOST', ...whileReleased }).violations()).toHaveLength(1);
   });
 
   it('accepts a loss of data before a reader shared an older lease', () => {

@@ -91,10 +91,17 @@ function endFault(operation: Operation, history: History): string | undefined {
     return `lost its lease, and withLock ended with ${ended.code}`;
   }
   if (ended.code === 'ok') return undefined;
-  const mayBeLost = ended.code === 'LEASE_LOST' && options.onLost === 'throw' && hold.ended === 'lost';
+  // The proof may end between the end of the work and its release.
+  const isOver = hold.ended === 'lost' || ended.at >= provenUntil(events);
+  const mayBeLost = ended.code === 'LEASE_LOST' && options.onLost === 'throw' && isOver;
   return mayBeLost || lossBehindRelease(operation, history)
     ? undefined
     : `ended with ${ended.code}, although its lease was held`;
+}
+
+function provenUntil(events: Operation['events']): number {
+  const last = events.findLast(({ type }) => type === 'granted' || type === 'proven');
+  return last !== undefined && 'until' in last ? last.until : Infinity;
 }
 
 /** The reply to a release may report a loss that the holder did not know. A reader may share an older lease. */
