@@ -66,7 +66,7 @@ export const measuresOfLateEffects = [
     what: 'readers whose command the store executed after a downgrade are not lost by its late answer',
     file: 'engine/downgrading.ts',
     measure: 'reading.grant.startedAt <= grant.startedAt',
-    without: 'reading.grant.startedAt <= sentAt',
+    without: 'reading.grant.startedAt <= readGrant.startedAt',
     test: downgrading('keeps a reader whose command was sent before its own and executed after it'),
   },
   {
