@@ -1,19 +1,20 @@
-import { createHash } from 'node:crypto';
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 
+import { onCleanup } from './cleanup.js';
+
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const FOLDER = new URL('../../node_modules/.cache/bundled/', import.meta.url);
-/** The files of this process, by script. */
+/** Below `node_modules`, so that the files find the packages. */
+const CACHE = join(ROOT, 'node_modules/.cache');
+/** The files of this spec, by script. */
 const files = new Map<string, string>();
-/** Its own package would be another copy of the library than the one of the relative imports. */
-const OWN_PACKAGE = /from "nestjs-distribute-lock/;
 
 /**
- * The script and its modules in one file. A process loads it in 0.2 s instead of 0.7 s of CPU time, and some tests start
- * hundreds of processes. For scripts that import the library by relative paths and use no decorators.
+ * The script and its modules in one file. A process is ready after 0.4 s of CPU time instead of 1.1 s, and some specs start
+ * hundreds of processes. For scripts that import the library by relative paths and use no decorators. The file is removed
+ * with the spec file.
  *
  * @param ioredis - the package that replaces ioredis
  * @returns the path of the file
@@ -26,11 +27,16 @@ export function bundled(script: URL, ioredis = 'ioredis'): string {
 }
 
 function build(script: URL, ioredis: string): string {
-  const { outputFiles } = buildSync({
+  mkdirSync(CACHE, { recursive: true });
+  const folder = mkdtempSync(join(CACHE, 'bundled-'));
+  onCleanup(() => rmSync(folder, { recursive: true }));
+  const outfile = join(folder, 'script.mjs');
+  const { metafile } = buildSync({
     absWorkingDir: ROOT,
     entryPoints: [fileURLToPath(script)],
+    outfile,
     bundle: true,
-    write: false,
+    metafile: true,
     platform: 'node',
     format: 'esm',
     target: 'node20',
@@ -41,18 +47,9 @@ function build(script: URL, ioredis: string): string {
     sourcesContent: false,
     tsconfigRaw: '{}',
   });
-  const [{ text }] = outputFiles!;
-  if (OWN_PACKAGE.test(text)) throw new Error(`${script.href} imports the library by its name.`);
-  return keep(text, basename(script.pathname, '.child.ts'));
-}
-
-/** Another process may write the same file: a rename leaves one of them whole. */
-function keep(text: string, name: string): string {
-  const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);
-  const file = new URL(`${name}-${hash}.mjs`, FOLDER);
-  const part = new URL(`${file.href}.${process.pid}`);
-  mkdirSync(FOLDER, { recursive: true });
-  writeFileSync(part, text);
-  renameSync(part, file);
-  return fileURLToPath(file);
+  const packages = Object.values(metafile!.outputs).flatMap(({ imports }) => imports.map(({ path }) => path));
+  // It would be loaded beside the copy of the library in the file.
+  if (packages.some((path) => path.startsWith('nestjs-distribute-lock')))
+    throw new Error(`${script.href} imports the library by its name.`);
+  return outfile;
 }

@@ -22,6 +22,16 @@ export function withDetours(store: LockStore, detours: Detours): LockStore {
   });
 }
 
+/** A command that is executed when the test calls `execute()`. */
+export class LateCommand {
+  execute = (): void => undefined;
+
+  readonly detour: Detour = async (ask) => {
+    await new Promise<void>((resolve) => (this.execute = resolve));
+    return ask();
+  };
+}
+
 /** Commands are executed at once; their replies arrive when the test calls `arrive()`. */
 export class LateAnswers {
   private held: (() => void)[] = [];

@@ -1,4 +1,4 @@
-import { LateAnswers } from '../../../../test/support/held-up-store.js';
+import { LateAnswers, LateCommand } from '../../../../test/support/held-up-store.js';
 import { ManualClock } from '../../../../test/support/manual-clock.js';
 import { ManualWorld } from '../../../../test/support/manual-world.js';
 import type { LeaseHandle } from './lease/lease-handle.js';
@@ -108,17 +108,14 @@ describe('A writer that becomes a reader', () => {
   it('keeps a reader whose command was sent before its own and executed after it', async () => {
     const { clock, here, there, lease } = await start(1_000);
     const late = new LateAnswers();
-    let execute: () => void = () => undefined;
+    const reads = new LateCommand();
     here.detours.downgrade = late.detour;
-    here.detours.acquire = async (ask) => {
-      await new Promise<void>((resolve) => (execute = resolve));
-      return ask();
-    };
+    here.detours.acquire = reads.detour;
     await clock.pass(10);
     const reading = here.acquire('k', { kind: 'read', ttl: 1_000, wait: '1s' });
     await clock.pass(10);
     const downgraded = lease.downgrade();
-    execute();
+    reads.execute();
     const reader = await reading;
     late.arrive();
     await downgraded;
@@ -138,15 +135,15 @@ describe('A writer that becomes a reader', () => {
     here.detours.downgrade = downgrades.detour;
     const writing = here.acquire('k', { kind: 'write', ttl: 2_000 });
     await clock.pass(5);
-    let execute = (): void => {};
-    here.detours.acquire = (ask) => new Promise((resolve) => (execute = () => resolve(ask())));
+    const reads = new LateCommand();
+    here.detours.acquire = reads.detour;
     const reading = here.acquire('k', { kind: 'read', ttl: 2_000, wait: '5s' });
     await clock.pass(5);
     writes.arrive();
     const lease = await writing;
     const downgraded = lease.downgrade();
     await clock.pass(5);
-    execute();
+    reads.execute();
     const reader = await reading;
     downgrades.arrive();
     await downgraded;

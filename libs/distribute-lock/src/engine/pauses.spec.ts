@@ -1,4 +1,4 @@
-import { LateAnswers } from '../../../../test/support/held-up-store.js';
+import { LateAnswers, LateCommand } from '../../../../test/support/held-up-store.js';
 import { ManualClock, settled } from '../../../../test/support/manual-clock.js';
 import { type ManualProcess, ManualWorld } from '../../../../test/support/manual-world.js';
 import { LOCK_DEFAULTS, type LockOptions, resolveLockOptions } from '../options/lock-options.js';
@@ -208,15 +208,12 @@ it('is the reason of the loss of a lease that ends in it, also when the store th
   const clock = new ManualClock();
   const here = new ManualWorld(clock).process();
   const lease = await here.acquire('k', { ttl: TTL });
-  let execute = (): void => undefined;
-  here.detours.acquire = async (ask) => {
-    await new Promise<void>((resolve) => (execute = resolve));
-    return ask();
-  };
+  const asks = new LateCommand();
+  here.detours.acquire = asks.detour;
   const next = here.acquire('k', { ttl: 10 * TTL, wait: '1m', fair: 'strict' });
   await clock.pass(0);
   clock.jump(TTL + 100);
-  execute();
+  asks.execute();
   await settled();
   expect((await next).isHeld()).toBe(true);
   expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'blocked' });
