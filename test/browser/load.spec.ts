@@ -10,14 +10,13 @@ import.meta.jest.setTimeout(360_000);
 const HELD = 1_000;
 const WAITING = 10_000;
 /**
- * Intervals with an open page, and as many without, half of them before and half after. The medians are compared, because
- * other work of the machine varies.
+ * Intervals with an open page. As many without a page are measured, one half before and one half after. The medians are
+ * compared, because other work of the machine varies.
  */
 const INTERVALS = 6;
 /** Of one core. */
 const MOST_CPU = 0.02;
-const SOON_MS = 1_000;
-/** Other work on the machine raises CPU time and delays, so a round that exceeds a bound is repeated. */
+/** Other work on the machine raises the CPU time, so a round that exceeds the bound is repeated. */
 const MOST_ROUNDS = 3;
 /** A third of the `ttl`: each interval contains one renewal of each lock. */
 const INTERVAL_MS = 5_000;
@@ -57,7 +56,7 @@ async function shares(instances: readonly Instance[]): Promise<number[]> {
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1];
 const percent = (values: readonly number[]): string => values.map((share) => (share * 100).toFixed(2)).join(' ');
 
-/** A page that has received the full state some time ago. */
+/** A page that has received the full state, and whose opening costs nothing more. */
 async function openPage(url: string): Promise<PageReader> {
   const page = await PageReader.open(url);
   await eventually(() => expect(page.latest('total')).toEqual([HELD, HELD]), 15_000);
@@ -107,21 +106,16 @@ describe('the page of two instances with 1,000 locks and 10,000 waiters', () => 
 
     // A release at the other instance begins a new hold there.
     const page = await openPage(url);
-    let delays = [Infinity];
-    let released = 0;
-    for (let round = 0; round < MOST_ROUNDS && !(Math.max(...delays) < SOON_MS); round++) {
-      delays = [];
-      for (let i = 0; i < 5; i++) {
-        const releasedAt = performance.now();
-        instances[1].send('release', undefined);
-        released += 1;
-        await eventually(() => expect((page.latest('cards') as number[])[1]).toBe(WAITING - released), 5_000);
-        delays.push(performance.now() - releasedAt);
-      }
+    const delays: number[] = [];
+    for (let i = 0; i < 5; i++) {
+      const releasedAt = performance.now();
+      instances[1].send('release', undefined);
+      await eventually(() => expect((page.latest('cards') as number[])[1]).toBe(WAITING - i - 1), 5_000);
+      delays.push(performance.now() - releasedAt);
     }
     console.info(`updates after ${delays.map(Math.round).join(', ')} ms`);
     expect(Math.max(...cost)).toBeLessThan(MOST_CPU);
     expect(perMinute).toBeLessThan(1_000_000);
-    expect(Math.max(...delays)).toBeLessThan(SOON_MS);
+    expect(Math.max(...delays)).toBeLessThan(1_000);
   });
 });
