@@ -87,13 +87,13 @@ describe('A read/write lock', () => {
     const key = world.newKey();
     const [killed, staying, writer] = await Promise.all([world.process(), world.process(), world.process()]);
     await killed.do('acquire', { key, kind: 'read', ttl });
-    const reading = await staying.do('acquire', { key, kind: 'read', ttl: 900 });
+    const reading = await staying.do('acquire', { key, kind: 'read', ttl: 1_500 });
     const writing = writer.do('acquire', { key, kind: 'write', wait });
     await eventually(async () => expect(await world.waiting(key)).toBe(1));
     await killed.kill('SIGKILL');
     const killedAt = monotonicMs();
     // The lease of the other reader is renewed throughout, and does not end with the lease of the killed one.
-    await new Promise((resolve) => setTimeout(resolve, ttl / 2));
+    await new Promise((resolve) => setTimeout(resolve, 0.8 * ttl));
     expect(await staying.do('isHeld', reading)).toMatchObject({ held: true });
     await staying.do('release', reading);
     const { at } = await writing;

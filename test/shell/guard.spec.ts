@@ -16,7 +16,7 @@ import {
   type WorkFacts,
 } from './support/run-processes.js';
 import { rounds } from './support/rounds.js';
-import { StallWatch } from './support/stall-watch.js';
+import { StallWatch } from '../support/stall-watch.js';
 
 import.meta.jest.setTimeout(600_000);
 

@@ -1,4 +1,4 @@
-import { monotonicMs } from '../../support/monotonic.js';
+import { monotonicMs } from './monotonic.js';
 
 const EVERY_MS = 5;
 
