@@ -3,7 +3,7 @@ import type { AcquireOptions } from '../../libs/distribute-lock/src/options/lock
 /** Lock options of one call as the history records them. */
 export type RecordedOptions = Omit<AcquireOptions, 'signal'>;
 
-/** The `LockService` method of an operation. */
+/** The method of `Locks` of an operation. */
 export type CallName = 'acquire' | 'tryAcquire' | 'withLock';
 
 interface OfOperation {

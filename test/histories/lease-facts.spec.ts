@@ -1,11 +1,11 @@
-import { LockService } from '../../libs/distribute-lock/src/nest/lock.service.js';
+import { Locks } from '../../libs/distribute-lock/src/locks/locks.js';
 import { MemoryLockStore } from '../../libs/distribute-lock/src/store/memory/memory-lock-store.js';
 import { locksOn } from '../fault/support/lock-engine.js';
 import { grantsOf } from './run/lease-facts.js';
 
 describe('The facts of a lease that a history records', () => {
   const { engine } = locksOn(new MemoryLockStore());
-  const service = new LockService(() => engine);
+  const service = new Locks(() => engine);
 
   afterAll(() => engine.close());
 
