@@ -55,5 +55,5 @@ describe('A folder with both tarballs and without Nest', () => {
       expect(child.output).toContain(`fencingToken: ${lease.fencingToken}`);
     }, 30_000);
     await lease.release();
-  }, 60_000);
+  });
 });
