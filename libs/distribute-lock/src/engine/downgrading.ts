@@ -159,8 +159,8 @@ class Downgrade extends Retry {
     writing.drop(grant);
     // The writer's token has no release, so its final undo starts here.
     abandoned.released(grant, grant.ttlMs);
-    // The store may have admitted readers of this process before this answer. Readers that asked before the writer did have a lease
-    // that ended when the writer got the lock. A command that was sent later was executed behind the writer.
+    // The store may have admitted readers of this process before this answer. Readers that asked before the writer have a lease that
+    // ended when the writer got the lock. A command that was sent later was executed behind the writer.
     if (reading.grant !== undefined && reading.grant.startedAt <= grant.startedAt)
       watchdog.lose(reading.grant, { reason: 'deleted' });
     if (reading.isContendedEarly(readToken)) readGrant.contended = true;
