@@ -1,0 +1,28 @@
+import type { LockPresence } from '../engine/census.js';
+import { LockEvents } from '../events.js';
+import { Recorder } from './recorder.js';
+
+describe('Recorder', () => {
+  let holds: LockPresence[] = [];
+  const held = (since: number): LockPresence => ({
+    ...{ key: 'pool', kind: 'semaphore', holders: 1, name: 'Jobs.run', since, until: since + 30_000 },
+    ...{ waiting: 0, waitingSince: Infinity },
+  });
+  const engine = { census: () => holds, clock: { now: () => 5_000 } };
+  const recorder = () => new Recorder(new Map([['default', engine]]), new LockEvents(), { instance: 'a', label: 'A' });
+  const bars = (one: Recorder) => one.collect(new Set()).bars.map(({ outcome }) => outcome);
+
+  it.each([
+    ['ends', () => [], ['released']],
+    ['is replaced by a later one', () => [held(2_000)], ['released']],
+    ['goes on', () => [held(1_000)], []],
+  ])('ends the bar of a hold from before the page exactly when it is over: it %s', (_, then, expected) => {
+    holds = [held(1_000)];
+    const one = recorder();
+    one.start();
+    expect(bars(one)).toEqual(['open']);
+    holds = then();
+    expect(bars(one)).toEqual(expected);
+    one.stop();
+  });
+});
