@@ -12,7 +12,7 @@ describe('The lock table and the scripts, for readers and writers,', () => {
 
   it(`return the same replies and leave the same data in ${SEQUENCES} sequences of commands`, async () => {
     await sides.compareAll(SEQUENCES);
-  }, 300_000);
+  }, 900_000);
 
   const mutants = { ...QUIET_READ_WRITE_MUTANTS, ...READ_WRITE_MUTANTS };
 

@@ -12,7 +12,7 @@ describe('The semaphore table and the script', () => {
 
   it(`return the same replies and leave the same data in ${SEQUENCES} sequences of commands`, async () => {
     await sides.compareAll(SEQUENCES);
-  }, 300_000);
+  }, 900_000);
 
   const mutants = Object.entries(SEMAPHORE_MUTANTS);
 
