@@ -39,6 +39,22 @@ export const measuresOfLateEffects = [
   },
   {
     promise: 'P17',
+    what: 'a second answer that grants a lease does not undo it before its release',
+    file: 'engine/attempts.ts',
+    measure: 'const released = state.isReleasing(ownerToken);',
+    without: 'const released = false;',
+    test: ['engine/releasing', 'is not undone before the release, whose answer would then be a loss'],
+  },
+  {
+    promise: 'P2',
+    what: '... and is undone later, because the store may have executed the release before it',
+    file: 'engine/attempts.ts',
+    measure: 'if (state.grantOf(ownerToken) !== undefined) return;\n',
+    without: 'if (state.grantOf(ownerToken) !== undefined || state.isReleasing(ownerToken)) return;\n',
+    test: ['engine/releasing', 'is undone later, because the store may have executed the release first'],
+  },
+  {
+    promise: 'P17',
     what: 'a release that is executed after the end of its lease reports no loss',
     file: 'engine/releasing.ts',
     measure: ' && this.context.clock.now() < grant.validUntil',
@@ -82,7 +98,7 @@ export const measuresOfLateEffects = [
     what: 'a message about a waiting process does not undo a lease that a shutdown left in place',
     file: 'engine/messages.ts',
     measure: "} else if (type === 'granted') {\n      // A late",
-    without: '} else {\n      // A late',
+    without: "} else if (type === 'granted' || type === 'contended') {\n      // A late",
     test: ['engine/shutdown', 'stays locked although another process asks for it during the shutdown (exclusive)'],
   },
   {

@@ -27,6 +27,14 @@ export const measuresOfPermits = [
     test: ['engine/semaphore-run', 'have no more places than can be served, and one more'],
   },
   {
+    promise: 'P23',
+    what: '... also if that process waits behind a place that has just been left',
+    file: 'engine/semaphore.ts',
+    measure: 'override contendedEarly(): void {\n    this.othersCame();',
+    without: 'override contendedEarly(): void {',
+    test: ['engine/semaphore-order', 'are served in that order although the place in front of another process'],
+  },
+  {
     promise: 'P12',
     what: 'callers whose place is behind a place of another process form another run',
     file: 'engine/semaphore.ts',

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 
+import { RedisKeys } from '../../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import { PREFIX } from '../../fault/support/lock-engine.js';
 import { monotonicMs } from '../../support/monotonic.js';
 import type { FaultProxy } from '../../support/proxy/fault-proxy.js';
@@ -29,7 +30,7 @@ export interface Scene {
   forceRelease(key: string): Promise<unknown>;
 }
 
-const HELPERS = ['q', 'r', 'g', 's', 'sq', 'sa'];
+const KEYS = new RedisKeys(PREFIX);
 /** A command without a reply may be executed this late. */
 const MAY_BE_LATE_MS = 3_000;
 
@@ -145,7 +146,11 @@ export class FaultDriver {
 
 const isOneOf = (names: readonly FaultName[], name: FaultName): boolean => names.includes(name);
 
+function helpersOf(lock: string): string[] {
+  return [KEYS.queue(lock), KEYS.readers(lock), KEYS.gate(lock), ...KEYS.permits(lock)];
+}
+
 function deleteOf(redis: Redis, name: FaultName, key: string): Promise<unknown> {
-  const lock = PREFIX + key;
-  return redis.del(name === 'delete-key' ? [lock] : HELPERS.map((helper) => `${helper}:{${lock}}`));
+  const lock = KEYS.lock(key);
+  return redis.del(name === 'delete-key' ? [lock] : helpersOf(lock));
 }

@@ -1,3 +1,4 @@
+import { finalUndoAt } from '../store/abandoned-tokens.js';
 import { type AcquireAnswer, type AnswerListener, whenAnswered } from '../store/lock-store.js';
 import type { EngineContext } from './context.js';
 import { PlacesHeartbeat, SharedHeartbeat, sleepMs } from './heartbeat.js';
@@ -152,9 +153,13 @@ export class Attempts {
   }
 
   /** Removes the token from the lock and from its queue. */
-  undo({ list, ownerToken, ttlMs, finalUndoAt: finalAt }: Attempt, again = false): void {
+  undo({ list, ownerToken, ttlMs, finalUndoAt: unclearUntil }: Attempt, again = false): void {
+    const { state } = list;
     // The token holds a grant, which a second answer must not undo.
-    if (list.state.grantOf(ownerToken) !== undefined) return;
-    this.context.abandoned.abandon({ key: list.state.key, ownerToken }, ttlMs, { finalAt, again });
+    if (state.grantOf(ownerToken) !== undefined) return;
+    // Its release is in flight. An undo that Redis executes first would make the answer to the release a loss.
+    const released = state.isReleasing(ownerToken);
+    const finalAt = released ? finalUndoAt(this.context.clock.now()) : unclearUntil;
+    this.context.abandoned.abandon({ key: state.key, ownerToken }, ttlMs, { finalAt, again, released });
   }
 }

@@ -1,5 +1,5 @@
 import { ManualClock } from '../../../../test/support/manual-clock.js';
-import type { Detour } from '../../../../test/support/held-up-store.js';
+import { type Detour, LateCommand } from '../../../../test/support/held-up-store.js';
 import { ManualWorld } from '../../../../test/support/manual-world.js';
 
 interface Call {
@@ -54,5 +54,42 @@ describe('Callers of a semaphore in several processes', () => {
     );
     expect(calls).toHaveLength(4 * 16 * 6);
     expect(overtaken).toEqual([]);
+  });
+
+  it('are served in that order although the place in front of another process has just been left', async () => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    const [holds, here, there] = [world.process(), world.process(), world.process()];
+    const options = { kind: 'semaphore', permits: 1, ttl: '30s', wait: '60s' } as const;
+    const served: string[] = [];
+    const call = (name: string, by: typeof here, signal?: AbortSignal) =>
+      by.acquire('k', { ...options, ...(signal && { signal }) }).then(
+        async (lease) => {
+          served.push(name);
+          await lease.release();
+        },
+        () => served.push(`${name} left`),
+      );
+    const holder = await holds.acquire('k', options);
+    const leaving = new AbortController();
+    const first = call('first', here);
+    await clock.pass(50);
+    const left = call('second', here, leaving.signal);
+    await clock.pass(50);
+    // Its place is removed only after another process has queued behind it.
+    const undo = new LateCommand();
+    here.detours.release = undo.detour;
+    leaving.abort();
+    const other = call('other process', there);
+    await clock.pass(50);
+    undo.execute();
+    delete here.detours.release;
+    await clock.pass(200);
+    const late = call('later', here);
+    await clock.pass(50);
+    await holder.release();
+    await clock.pass(50);
+    await Promise.all([first, left, other, late]);
+    expect(served).toEqual(['second left', 'first', 'other process', 'later']);
   });
 });
