@@ -6,7 +6,7 @@ import type { AcquireRequest, ReleaseRequest } from '../../libs/distribute-lock/
 import type { SemaphoreLeases, SemaphorePlaces } from '../../libs/distribute-lock/src/store/memory/semaphore-state.js';
 import { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
 import { CLAIM_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.js';
-import { patch, type Restore } from './patch.js';
+import { patch, patchGetter, type Restore } from './patch.js';
 import type { MakeSemaphores } from './tables.js';
 
 /** Private parts of the table that the mutants replace. */
@@ -137,6 +137,17 @@ export const SEMAPHORE_MUTANTS: Readonly<Record<string, MakeSemaphores>> = {
   ),
 };
 
+/** A run behind which another process waits requests no further places. */
+const withoutPlaces = (): Restore =>
+  patchGetter(
+    Run,
+    'lacking',
+    (original) =>
+      function (this: Run) {
+        return this.closed ? 0 : original.call(this);
+      },
+  );
+
 /** Each removes one measure from the lock engine. */
 export const SEMAPHORE_ENGINE_MUTANTS: Readonly<Record<string, () => Restore>> = {
   'a local hand-over to another weight': () =>
@@ -148,14 +159,22 @@ export const SEMAPHORE_ENGINE_MUTANTS: Readonly<Record<string, () => Restore>> =
           return this.runs[0]?.first;
         },
     ),
-  'a local hand-over to callers behind those of another process': () =>
-    patch(
-      Run,
-      'takes',
-      () =>
-        function (this: Run, { call: { options } }: Waiter) {
-          return this.last?.call.options.weight === options.weight;
-        },
-    ),
+  'a local hand-over to callers behind those of another process': () => {
+    const restores = [
+      patch(
+        Run,
+        'takes',
+        () =>
+          function (this: Run, { call: { options } }: Waiter) {
+            return this.last?.call.options.weight === options.weight;
+          },
+      ),
+      // Otherwise these callers get places of their own, which are behind those of the other process.
+      withoutPlaces(),
+    ];
+    return () => {
+      for (const restore of restores) restore();
+    };
+  },
   'a run that takes callers of another weight': () => patch(Run, 'takes', () => () => true),
 };

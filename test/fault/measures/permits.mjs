@@ -35,6 +35,14 @@ export const measuresOfPermits = [
     test: ['engine/semaphore-order', 'are served in that order although the place in front of another process'],
   },
   {
+    promise: 'P23',
+    what: '... and callers that came before that process get places of their own',
+    file: RUN,
+    measure: 'if (!this.reached) return Math.max(0, this.wanted - this.places);',
+    without: '',
+    test: ['engine/semaphore-order', 'are served in that order although another process queued before their report'],
+  },
+  {
     promise: 'P12',
     what: 'callers whose place is behind a place of another process form another run',
     file: 'engine/semaphore.ts',

@@ -56,25 +56,32 @@ describe('Callers of a semaphore in several processes', () => {
     expect(overtaken).toEqual([]);
   });
 
-  it('are served in that order although the place in front of another process has just been left', async () => {
+  /** Callers of permits that work for 5 ms; `served` names them in the order of their grants. */
+  const queue = (permits: number) => {
     const clock = new ManualClock();
     const world = new ManualWorld(clock);
     const [holds, here, there] = [world.process(), world.process(), world.process()];
-    const options = { kind: 'semaphore', permits: 1, ttl: '30s', wait: '60s' } as const;
+    const options = { kind: 'semaphore', permits, ttl: '30s', wait: '60s' } as const;
     const served: string[] = [];
-    const call = (name: string, by: typeof here, signal?: AbortSignal) =>
-      by.acquire('k', { ...options, ...(signal && { signal }) }).then(
+    const call = (name: string, by: typeof here, more: { signal?: AbortSignal; renew?: boolean } = {}) =>
+      by.acquire('k', { ...options, ...more }).then(
         async (lease) => {
           served.push(name);
+          await new Promise<void>((resolve) => void clock.after(5, resolve));
           await lease.release();
         },
         () => served.push(`${name} left`),
       );
-    const holder = await holds.acquire('k', options);
+    return { clock, here, there, served, call, hold: () => holds.acquire('k', options) };
+  };
+
+  it('are served in that order although the place in front of another process has just been left', async () => {
+    const { clock, here, there, served, call, hold } = queue(1);
+    const holder = await hold();
     const leaving = new AbortController();
     const first = call('first', here);
     await clock.pass(50);
-    const left = call('second', here, leaving.signal);
+    const left = call('second', here, { signal: leaving.signal });
     await clock.pass(50);
     // Its place is removed only after another process has queued behind it.
     const undo = new LateCommand();
@@ -91,5 +98,26 @@ describe('Callers of a semaphore in several processes', () => {
     await clock.pass(50);
     await Promise.all([first, left, other, late]);
     expect(served).toEqual(['second left', 'first', 'other process', 'later']);
+  });
+
+  it('are served in that order although another process queued before their report', async () => {
+    const { clock, here, there, served, call, hold } = queue(2);
+    const [holder] = [await hold(), await hold()];
+    // Callers that need their whole ttl get a permit from the store only.
+    const whole = { renew: false };
+    const calls = [call('first', here, whole)];
+    await clock.pass(5);
+    calls.push(call('second', here, whole));
+    await clock.pass(5);
+    calls.push(call('third', here, whole));
+    await clock.pass(5);
+    calls.push(call('other process', there));
+    await clock.pass(200);
+    calls.push(call('later', there));
+    await clock.pass(50);
+    await holder.release();
+    await clock.pass(500);
+    await Promise.all(calls);
+    expect(served).toEqual(['first', 'second', 'other process', 'third', 'later']);
   });
 });

@@ -87,8 +87,12 @@ export class Run extends WaitList {
     return Math.min(this.size, Math.floor(permits / weight) + 1);
   }
 
-  /** How many places it lacks although it has some: callers have joined it since it requested them. */
+  /**
+   * How many places it lacks although it has some: callers have joined it since it requested them. After its first caller was
+   * served, its permits count as places, because they are handed over in memory.
+   */
   get lacking(): number {
+    if (!this.reached) return Math.max(0, this.wanted - this.places);
     return this.closed ? 0 : Math.max(0, this.wanted - this.requested);
   }
 
