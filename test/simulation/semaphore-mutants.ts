@@ -169,7 +169,7 @@ export const SEMAPHORE_ENGINE_MUTANTS: Readonly<Record<string, () => Restore>> =
             return this.last?.call.options.weight === options.weight;
           },
       ),
-      // Otherwise these callers get places of their own, which are behind those of the other process.
+      // Otherwise these callers get separate places, which are behind those of the other process.
       withoutPlaces(),
     ];
     return () => {

@@ -28,15 +28,7 @@ export const measuresOfPermits = [
   },
   {
     promise: 'P23',
-    what: '... also if that process waits behind a place that has just been left',
-    file: 'engine/semaphore.ts',
-    measure: 'override contendedEarly(): void {\n    this.othersCame();',
-    without: 'override contendedEarly(): void {',
-    test: ['engine/semaphore-order', 'are served in that order although the place in front of another process'],
-  },
-  {
-    promise: 'P23',
-    what: '... and callers that came before that process get places of their own',
+    what: '... and the callers that came before that process get separate places',
     file: RUN,
     measure: 'if (!this.reached) return Math.max(0, this.wanted - this.places);',
     without: '',

@@ -33,10 +33,12 @@ export class Messages implements LockStoreListener {
     } else if (state !== undefined && grant !== undefined) {
       if (type === 'contended') state.contendedBy(grant);
       else if (type === 'revoked') void this.revoked(grant);
+    } else if (state?.isReleasing(ownerToken) === true) {
+      if (type === 'contended') state.contendedEarly(ownerToken);
     } else if (type === 'granted') {
       // A late offer to a caller that has left. A token is used once, so no other lock depends on it.
-      if (state?.isReleasing(ownerToken) !== true) this.context.abandoned.abandon({ key, ownerToken }, 0);
-    } else if (type === 'contended') state?.contendedEarly(ownerToken);
+      this.context.abandoned.abandon({ key, ownerToken }, 0);
+    }
   }
 
   private async revoked(grant: Grant): Promise<void> {

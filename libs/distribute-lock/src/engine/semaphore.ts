@@ -140,11 +140,6 @@ export class SemaphoreState extends KeyState {
     this.othersCame();
   }
 
-  /** The message names a place or a lease that has just ended; the other process also waits behind the rest of this process. */
-  override contendedEarly(): void {
-    this.othersCame();
-  }
-
   grantEnded(): void {
     this.report(this.services.context.clock.now());
   }

@@ -281,7 +281,7 @@ export class SharedState extends KeyState {
   }
 
   override contendedEarly(ownerToken: string): void {
-    if (this.unsettled.has(ownerToken)) this.unsettled.set(ownerToken, true);
+    this.unsettled.set(ownerToken, true);
   }
 
   /** Whether the message that a writer waits was here before the answer that grants the token. */
