@@ -343,30 +343,6 @@ describe('The rule of order', () => {
     expect(seen(600).violations()).toEqual(message);
   });
 
-  it('allows for a permit that the process of the first caller keeps for `minHold`', () => {
-    const keeping = (released: number) =>
-      made()
-        .operation('a', early)
-        .operation('b', late)
-        .operation('c', {
-          ...semaphore,
-          called: 100,
-          wait: 0,
-          granted: 200,
-          released,
-          minHold: 400,
-          token: 0,
-          until: 2_000,
-        });
-    expect(keeping(220).violations()).toEqual([]);
-    expect(keeping(560).violations()).toEqual(message);
-    expect(
-      keeping(220)
-        .operation('d', { ...early, process: 'p3', token: 3 })
-        .violations(),
-    ).toEqual([message[0].replace('a, which', 'd, which')]);
-  });
-
   it('reports it for two callers with strict fairness', () => {
     const alone = { kind: 'exclusive', permits: undefined, fair: 'strict' } as const;
     const history = (fair: 'strict' | 'process') =>

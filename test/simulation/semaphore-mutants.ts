@@ -137,7 +137,7 @@ export const SEMAPHORE_MUTANTS: Readonly<Record<string, MakeSemaphores>> = {
   ),
 };
 
-/** A run behind which another process waits requests no further places. */
+/** A run behind which another process waits requests no further places, which would be behind those of that process. */
 const withoutPlaces = (): Restore =>
   patchGetter(
     Run,
@@ -160,20 +160,18 @@ export const SEMAPHORE_ENGINE_MUTANTS: Readonly<Record<string, () => Restore>> =
         },
     ),
   'a local hand-over to callers behind those of another process': () => {
-    const restores = [
-      patch(
-        Run,
-        'takes',
-        () =>
-          function (this: Run, { call: { options } }: Waiter) {
-            return this.last?.call.options.weight === options.weight;
-          },
-      ),
-      // Otherwise these callers get separate places, which are behind those of the other process.
-      withoutPlaces(),
-    ];
+    const restorePlaces = withoutPlaces();
+    const restore = patch(
+      Run,
+      'takes',
+      () =>
+        function (this: Run, { call: { options } }: Waiter) {
+          return this.last?.call.options.weight === options.weight;
+        },
+    );
     return () => {
-      for (const restore of restores) restore();
+      restore();
+      restorePlaces();
     };
   },
   'a run that takes callers of another weight': () => patch(Run, 'takes', () => () => true),

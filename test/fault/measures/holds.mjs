@@ -200,7 +200,7 @@ export const measuresOfHolds = [
     promise: 'P6',
     what: 'attempts that end without a grant are undone until that is confirmed',
     file: 'engine/attempts.ts',
-    measure: 'this.context.abandoned.abandon({ key: state.key, ownerToken }, ttlMs, { finalAt, again, released });',
+    measure: 'this.context.abandoned.abandon({ key, ownerToken }, ttlMs, { finalAt, again, released });',
     without: 'void [line.queue.key, ownerToken, ttlMs, finalAt, again];',
     test: ['nothing-left-behind', 'when nothing passes toClient'],
   },

@@ -1,7 +1,6 @@
 import { groupBy } from './group-by.js';
 import type { History, Violation } from './history.js';
 import { WAITED, type Operation } from './operation.js';
-import { holdEnd } from './possession.js';
 
 /** Calls within this time may reach the server in either order. */
 const TOGETHER_MS = 100;
@@ -27,7 +26,6 @@ function overtaken(operations: readonly Operation[], history: History): Violatio
     if (outcome !== 'granted') return [];
     const overtook = waited.find(({ process, calledAt: from, settledAt: to = 0 }) => {
       if (from >= calledAt - TOGETHER_MS || to <= servedAt + SEEN_MS || history.troubled({ from, to })) return false;
-      if (isKept(late.keys[0], process, servedAt, history)) return false;
       // A process that was stopped called later, and saw its grant later.
       const calledLateMs = history.standstillMs(process, { from, to: calledAt }, 0);
       // A claim takes several turns of the event loop, and each may be late.
@@ -37,15 +35,5 @@ function overtaken(operations: readonly Operation[], history: History): Violatio
     if (overtook === undefined) return [];
     const message = `${late.id} was served before ${overtook.id}, which came ${Math.round(calledAt - overtook.calledAt)} ms earlier`;
     return [{ rule: 'order', message: `${late.keys[0]}: ${message}`, operations: [overtook, late], at: servedAt }];
-  });
-}
-
-/** Whether the process keeps a permit for `minHold`, for which its next caller waits while other permits are free. */
-function isKept(key: string, process: string, at: number, history: History): boolean {
-  return history.operations.some((operation) => {
-    const { kind, keys, options, releasedAt = Infinity } = operation;
-    if (kind !== 'semaphore' || keys[0] !== key || options.minHold === undefined) return false;
-    if (operation.process !== process) return false;
-    return releasedAt <= at + SEEN_MS && at - SEEN_MS <= holdEnd(operation, history);
   });
 }

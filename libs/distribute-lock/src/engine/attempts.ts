@@ -153,13 +153,14 @@ export class Attempts {
   }
 
   /** Removes the token from the lock and from its queue. */
-  undo({ list, ownerToken, ttlMs, finalUndoAt: unclearUntil }: Attempt, again = false): void {
-    const { state } = list;
+  undo(attempt: Attempt, again = false): void {
+    const { list, ownerToken, ttlMs } = attempt;
+    const { key } = list.state;
     // The token holds a grant, which a second answer must not undo.
-    if (state.grantOf(ownerToken) !== undefined) return;
+    if (list.state.grantOf(ownerToken) !== undefined) return;
     // Its release is in flight. An undo that Redis executes first would make the answer to the release a loss.
-    const released = state.isReleasing(ownerToken);
-    const finalAt = released ? finalUndoAt(this.context.clock.now()) : unclearUntil;
-    this.context.abandoned.abandon({ key: state.key, ownerToken }, ttlMs, { finalAt, again, released });
+    const released = list.state.isReleasing(ownerToken);
+    const finalAt = released ? finalUndoAt(this.context.clock.now()) : attempt.finalUndoAt;
+    this.context.abandoned.abandon({ key, ownerToken }, ttlMs, { finalAt, again, released });
   }
 }

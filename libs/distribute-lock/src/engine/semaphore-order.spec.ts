@@ -63,7 +63,11 @@ describe('Callers of a semaphore in several processes', () => {
     const [holds, here, there] = [world.process(), world.process(), world.process()];
     const options = { kind: 'semaphore', permits, ttl: '30s', wait: '60s' } as const;
     const served: string[] = [];
-    const call = (name: string, by: typeof here, more: { signal?: AbortSignal; renew?: boolean } = {}) =>
+    const call = (
+      name: string,
+      by: typeof here,
+      more: { signal?: AbortSignal; renew?: boolean; minHold?: number } = {},
+    ) =>
       by.acquire('k', { ...options, ...more }).then(
         async (lease) => {
           served.push(name);
@@ -119,5 +123,31 @@ describe('Callers of a semaphore in several processes', () => {
     await clock.pass(500);
     await Promise.all(calls);
     expect(served).toEqual(['first', 'second', 'other process', 'third', 'later']);
+  });
+
+  it('are served in that order although callers with a place have left, and a permit is kept', async () => {
+    const { clock, here, there, served, call, hold } = queue(2);
+    const [one, other] = [await hold(), await hold()];
+    const leaving = new AbortController();
+    const calls = [];
+    for (const name of ['a', 'b', 'c']) {
+      calls.push(call(name, here, { signal: leaving.signal }));
+      await clock.pass(30);
+    }
+    // The next caller keeps its permit, so the one behind it needs a place.
+    calls.push(call('first', here, { minHold: 200 }));
+    await clock.pass(30);
+    leaving.abort();
+    await clock.pass(30);
+    calls.push(call('second', here));
+    await clock.pass(100);
+    calls.push(call('later', there));
+    await clock.pass(30);
+    await one.release();
+    await clock.pass(50);
+    await other.release();
+    await clock.pass(500);
+    await Promise.all(calls);
+    expect(served).toEqual(['a left', 'b left', 'c left', 'first', 'second', 'later']);
   });
 });
