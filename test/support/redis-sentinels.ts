@@ -13,8 +13,8 @@ const SENTINELS = 3;
 const SETTINGS = { 'down-after-milliseconds': '1500', 'failover-timeout': '1500', 'parallel-syncs': '5' };
 const FORMS_WITHIN_MS = 15_000;
 const HEALS_WITHIN_MS = 25_000;
-/** A failover takes the time above, plus an election and the connection of a replica. */
-const FAILS_OVER_WITHIN_MS = 20_000;
+/** A failover takes the time above, plus an election and the connection of a replica; TILT mode of a Sentinel takes 30 s. */
+const FAILS_OVER_WITHIN_MS = 60_000;
 /**
  * How long a failover by request may take before Sentinel gives up. It reads once a second whether the replica was promoted, which
  * takes longer than the setting above on a busy machine. A failover without a request needs that setting: Sentinel repeats an
@@ -23,6 +23,8 @@ const FAILS_OVER_WITHIN_MS = 20_000;
 const GIVES_UP_AFTER_MS = 8_000;
 /** This allows some more failovers. */
 const SWITCHES_WITHIN_MS = 75_000;
+/** How much of the log of a Sentinel an error contains. */
+const LOG_LINES = 25;
 /** Replicas must sync at once, also after a restart. */
 const REPLICA = { 'repl-diskless-sync-delay': '0', 'repl-ping-replica-period': '1' };
 
@@ -94,7 +96,7 @@ export class SentinelTopology {
   async failover(begin: (old: RedisServer) => unknown = (old) => old.kill()): Promise<RedisServer> {
     const old = this.primary;
     await begin(old);
-    this.current = await eventually(() => this.successorOf(old), FAILS_OVER_WITHIN_MS);
+    this.current = await this.replaced(() => this.successorOf(old), FAILS_OVER_WITHIN_MS);
     return this.current;
   }
 
@@ -103,7 +105,7 @@ export class SentinelTopology {
     await this.settled();
     const old = this.primary;
     await this.giveUpAfter(GIVES_UP_AFTER_MS);
-    this.current = await eventually(async () => {
+    this.current = await this.replaced(async () => {
       await this.askToReplace(old);
       return this.successorOf(old);
     }, SWITCHES_WITHIN_MS);
@@ -112,7 +114,19 @@ export class SentinelTopology {
   }
 
   private async giveUpAfter(ms: number): Promise<void> {
-    await this.sentinels[0].run((redis) => redis.call('SENTINEL', 'SET', NAME, 'failover-timeout', String(ms)));
+    for (const sentinel of this.sentinels) {
+      await sentinel.run((redis) => redis.call('SENTINEL', 'SET', NAME, 'failover-timeout', String(ms)));
+    }
+  }
+
+  /** Tries for `withinMs`; the error contains what the Sentinels have logged. */
+  private async replaced(attempt: () => Promise<RedisServer>, withinMs: number): Promise<RedisServer> {
+    try {
+      return await eventually(attempt, withinMs);
+    } catch (error) {
+      const logs = this.sentinels.map(({ log }) => log.trimEnd().split('\n').slice(-LOG_LINES).join('\n'));
+      throw new Error(`${(error as Error).message}. The Sentinels:\n${logs.join('\n\n')}`, { cause: error });
+    }
   }
 
   /**
@@ -166,11 +180,21 @@ export class SentinelTopology {
 
   /** Asks again after Sentinel has given up: it does so when a replica of a busy machine does not reply in time. */
   private async askToReplace(old: RedisServer): Promise<void> {
-    await this.sentinels[0].run(async (redis) => {
+    const sentinel = await this.acting();
+    await sentinel.run(async (redis) => {
       const known = factsOf(await redis.call('SENTINEL', 'MASTER', NAME));
       const begun = known.get('flags')?.includes('failover_in_progress');
       if (!begun && known.get('port') === String(old.port)) await redis.call('SENTINEL', 'FAILOVER', NAME);
     });
+  }
+
+  /** A Sentinel that was stopped for 2 s enters TILT mode: it replies, and does nothing else for 30 s. */
+  private async acting(): Promise<RedisServer> {
+    for (const sentinel of this.sentinels) {
+      const facts = await sentinel.run((redis) => redis.info('sentinel'));
+      if (facts.includes('sentinel_tilt:0')) return sentinel;
+    }
+    throw new Error('Every Sentinel is in TILT mode');
   }
 
   private async successorOf(old: RedisServer): Promise<RedisServer> {

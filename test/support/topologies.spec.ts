@@ -8,6 +8,8 @@ import { startSentinelTopology } from './redis-sentinels.js';
 
 /** Longer than the `failover-timeout` of the Sentinels. */
 const GIVEN_UP_AFTER_MS = 4_000;
+/** Longer than the 2 s after which a Sentinel enters TILT mode. */
+const TILTS_AFTER_MS = 2_500;
 
 describe('startPrimaries', () => {
   it('starts primaries that do not know each other', async () => {
@@ -47,6 +49,19 @@ describe('startSentinelTopology', () => {
     expect(await topology.switchOver()).toBe(replica);
     await resumed;
   }, 60_000);
+
+  it('requests a failover from another Sentinel while one is in TILT mode', async () => {
+    const topology = await startSentinelTopology({ replicas: 1 });
+    const [tilted] = topology.sentinels;
+    const [replica] = topology.replicas;
+    tilted.pause();
+    await delay(TILTS_AFTER_MS);
+    tilted.resume();
+    await eventually(() => expect(tilted.log).toContain('+tilt'));
+
+    expect(await topology.switchOver()).toBe(replica);
+    expect(tilted.log).not.toContain('-tilt');
+  }, 120_000);
 });
 
 describe('startRedisCluster', () => {
