@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * Finds races with the wall clock in the tests of `npm test`. A comment "Real time: reason" in the line before permits a place.
+ * Finds races with the wall clock in the tests of `npm run test:all`. A comment "Real time: reason" in the line before permits a place.
  *   usage: check-races.mjs
  */
 import { filesIn, textOf } from './files-in.mjs';

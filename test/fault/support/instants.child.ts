@@ -1,6 +1,6 @@
 import { createLocks } from 'nestjs-distribute-lock/core';
 
-import { parentProcess } from '../support/parent-process.js';
+import { parentProcess } from '../../support/parent-process.js';
 
 /**
  * A program with its own scheduler, which is due every 100 ms by a clock that may be wrong, on an event loop that is blocked at random.

@@ -5,7 +5,7 @@ import { NestFactory } from '@nestjs/core';
 import { Cron, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule';
 import { DistributeLock, type Duration, LockModule } from 'nestjs-distribute-lock';
 
-import { parentProcess } from '../support/parent-process.js';
+import { parentProcess } from '../../support/parent-process.js';
 
 /** An instance whose job runs every second, by a clock that may be wrong, on an event loop that is blocked at random. */
 const parent = parentProcess<{ stop: undefined }>();
