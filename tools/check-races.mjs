@@ -6,7 +6,9 @@
 import { filesIn, textOf } from './files-in.mjs';
 import { raceFaults } from './race-faults.mjs';
 
-const TESTS = ['support', 'contract', 'nest', 'docs', 'recipes', 'e2e', 'package'].map((name) => `test/${name}`);
+const TESTS = ['support', 'contract', 'locks', 'nest', 'docs', 'recipes', 'e2e', 'package'].map(
+  (name) => `test/${name}`,
+);
 
 const files = ['libs/distribute-lock/src', 'apps', ...TESTS].flatMap((name) =>
   filesIn(name, /(?:\.spec|-contract)\.ts$/),

@@ -198,8 +198,9 @@ describe('close', () => {
     const lease = await locks.acquire(newKey());
     let closed = false;
     const closing = locks.close().then(() => (closed = true));
+    // Real time: a slow machine only closes later.
     await delay(50);
-    expect(closed).toBe(false); // Real time: a slow machine only closes later.
+    expect(closed).toBe(false);
     await lease.release();
     await closing;
   });
