@@ -16,7 +16,7 @@ describe('the order of decorators', () => {
   it.each(combinations(30).map((names) => [names.join(' > '), names] as const))(
     'does not change route, status, guard, role, documents, limits, cache and transaction: %s',
     async (_title, names) => {
-      const { locked, unlocked } = await child.once(names.join(), 25_000);
+      const { locked, unlocked } = await child.once(names.join());
 
       expect(locked.document).toEqual(unlocked.document);
       expect(locked.answers).toEqual(unlocked.answers);

@@ -4,6 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { Child } from './child.js';
 import { within } from './eventually.js';
 
+/** Ends a hang only, before the limit of the test does, which would not name the message. */
+const SENDS_WITHIN_MS = 50_000;
+
 /** Data by the names of messages. */
 export type Messages = Record<string, unknown>;
 
@@ -55,7 +58,7 @@ export class SecondProcess<Received extends Messages = Messages, Sent extends Me
   }
 
   /** Resolves with the next message of that name, or an earlier one. Rejects when the process ends without it. */
-  async once<Name extends keyof Received & string>(name: Name, withinMs = 15_000): Promise<Received[Name]> {
+  async once<Name extends keyof Received & string>(name: Name, withinMs = SENDS_WITHIN_MS): Promise<Received[Name]> {
     const early = this.takeEarly(name);
     if (early !== undefined) return early.data as Received[Name];
     const next = new Promise<Received[Name]>((resolve) => void this.received.once(name, resolve));
