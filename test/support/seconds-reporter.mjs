@@ -1,4 +1,4 @@
-import { relative } from 'node:path';
+import { dirname, relative } from 'node:path';
 
 const SLOWEST = 5;
 
@@ -16,7 +16,7 @@ export default class SecondsReporter {
     }));
     const folders = new Map();
     for (const { name, seconds } of specs) {
-      const folder = name.split('/').slice(0, 2).join('/');
+      const folder = dirname(name).split('/').slice(0, 2).join('/');
       folders.set(folder, (folders.get(folder) ?? 0) + seconds);
     }
     const slowest = specs.map(({ name, seconds }) => [name, seconds]).toSorted(bySeconds);
