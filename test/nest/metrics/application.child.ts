@@ -24,6 +24,7 @@ import { lockMetrics } from 'nestjs-distribute-lock/prometheus';
 import { Registry } from 'prom-client';
 
 import { parentProcess } from '../../support/parent-process.js';
+import { StallWatch } from '../../support/stall-watch.js';
 import type { Acquire, Measured, Requests, Responses } from './application.js';
 
 const HOUR_MS = 3_600_000;
@@ -57,6 +58,8 @@ const app = await NestFactory.createApplicationContext(Application, { logger: fa
 const locks = app.get(LockService);
 const leases = new Map<string, Lease>();
 const measured: Measured[] = [];
+const stalls = new StallWatch();
+let stalledMs: number | undefined;
 const parent = parentProcess<Requests, Responses>();
 
 /** Measures the wait of a call on its own, and keeps the lease until `release`. */
@@ -107,8 +110,10 @@ const commands: { readonly [Name in keyof Requests]: (data: Requests[Name]) => u
   report: async () => {
     await reader.forceFlush();
     const [latest] = exported.getMetrics().slice(-1);
+    stalledMs ??= stalls.stop();
     return {
       measured,
+      stalledMs,
       prometheus: await registry.metrics(),
       json: await registry.getMetricsAsJSON(),
       otel: latest.scopeMetrics.flatMap(({ metrics }) => metrics),

@@ -51,6 +51,8 @@ export type Metrics = ReadonlyMap<string, readonly Point[]>;
 
 export interface Report {
   readonly measured: readonly Measured[];
+  /** The longest stall of the process, which a measured wait may contain in addition. */
+  readonly stalledMs: number;
   readonly text: string;
   readonly prometheus: Metrics;
   readonly otel: Metrics;
@@ -105,15 +107,24 @@ export class Application {
   }
 
   async report(): Promise<Report> {
-    const { measured, prometheus, json, otel, spans } = (await this.do('report', undefined)) as {
+    const { measured, stalledMs, prometheus, json, otel, spans } = (await this.do('report', undefined)) as {
       readonly measured: readonly Measured[];
+      readonly stalledMs: number;
       readonly prometheus: string;
       readonly json: readonly PromMetric[];
       readonly otel: readonly OtelMetric[];
       readonly spans: readonly SpanReport[];
     };
     const units = new Map(otel.map(({ descriptor: { name, unit } }) => [name, unit]));
-    return { measured, text: prometheus, prometheus: fromPrometheus(json), otel: fromOtel(otel), units, spans };
+    return {
+      measured,
+      stalledMs,
+      text: prometheus,
+      prometheus: fromPrometheus(json),
+      otel: fromOtel(otel),
+      units,
+      spans,
+    };
   }
 
   private async done(): Promise<unknown> {
