@@ -16,15 +16,17 @@ import {
   DistributeLock,
   isLockError,
   type Lease,
+  type LockAcquireMessage,
+  lockChannels,
   LockModule,
   LockService,
+  type LockStateMessage,
 } from 'nestjs-distribute-lock';
 import { lockTelemetry } from 'nestjs-distribute-lock/otel';
 import { lockMetrics } from 'nestjs-distribute-lock/prometheus';
 import { Registry } from 'prom-client';
 
 import { parentProcess } from '../../support/parent-process.js';
-import { StallWatch } from '../../support/stall-watch.js';
 import type { Acquire, Measured, Requests, Responses } from './application.js';
 
 const HOUR_MS = 3_600_000;
@@ -58,11 +60,18 @@ const app = await NestFactory.createApplicationContext(Application, { logger: fa
 const locks = app.get(LockService);
 const leases = new Map<string, Lease>();
 const measured: Measured[] = [];
-const stalls = new StallWatch();
-let stalledMs: number | undefined;
+const published = { waits: [] as Measured[], lagsMs: [] as number[] };
+lockChannels.acquire.asyncEnd.subscribe((message) => {
+  const { name, outcome = '', waitedMs = Number.NaN } = message as LockAcquireMessage;
+  published.waits.push({ name, outcome, waitedMs });
+});
+lockChannels.state.subscribe((message) => {
+  const state = message as LockStateMessage;
+  if (state.type === 'renewed') published.lagsMs.push(state.lagMs);
+});
 const parent = parentProcess<Requests, Responses>();
 
-/** Measures the wait of a call on its own, and keeps the lease until `release`. */
+/** Measures the call as a whole, and keeps the lease until `release`. */
 async function acquire({ key, name, ...options }: Acquire): Promise<void> {
   const since = performance.now();
   const record = (outcome: string): void => void measured.push({ name, outcome, waitedMs: performance.now() - since });
@@ -110,10 +119,9 @@ const commands: { readonly [Name in keyof Requests]: (data: Requests[Name]) => u
   report: async () => {
     await reader.forceFlush();
     const [latest] = exported.getMetrics().slice(-1);
-    stalledMs ??= stalls.stop();
     return {
       measured,
-      stalledMs,
+      published,
       prometheus: await registry.metrics(),
       json: await registry.getMetricsAsJSON(),
       otel: latest.scopeMetrics.flatMap(({ metrics }) => metrics),

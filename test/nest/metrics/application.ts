@@ -29,6 +29,12 @@ export type Requests = {
 
 export type Responses = { done: { readonly answer?: unknown; readonly failed?: string } };
 
+/** The messages of the channels: waits with the outcome of the metrics, and the lag of each renewal. */
+export interface Published {
+  readonly waits: readonly Measured[];
+  readonly lagsMs: readonly number[];
+}
+
 export interface SpanReport {
   readonly name: string;
   readonly id: string;
@@ -51,8 +57,8 @@ export type Metrics = ReadonlyMap<string, readonly Point[]>;
 
 export interface Report {
   readonly measured: readonly Measured[];
-  /** The longest stall of the process, which a measured wait may contain in addition. */
-  readonly stalledMs: number;
+  /** What the channels said of the same process. */
+  readonly published: Published;
   readonly text: string;
   readonly prometheus: Metrics;
   readonly otel: Metrics;
@@ -107,24 +113,16 @@ export class Application {
   }
 
   async report(): Promise<Report> {
-    const { measured, stalledMs, prometheus, json, otel, spans } = (await this.do('report', undefined)) as {
+    const { prometheus, json, otel, spans, ...rest } = (await this.do('report', undefined)) as {
       readonly measured: readonly Measured[];
-      readonly stalledMs: number;
+      readonly published: Published;
       readonly prometheus: string;
       readonly json: readonly PromMetric[];
       readonly otel: readonly OtelMetric[];
       readonly spans: readonly SpanReport[];
     };
     const units = new Map(otel.map(({ descriptor: { name, unit } }) => [name, unit]));
-    return {
-      measured,
-      stalledMs,
-      text: prometheus,
-      prometheus: fromPrometheus(json),
-      otel: fromOtel(otel),
-      units,
-      spans,
-    };
+    return { ...rest, text: prometheus, prometheus: fromPrometheus(json), otel: fromOtel(otel), units, spans };
   }
 
   private async done(): Promise<unknown> {

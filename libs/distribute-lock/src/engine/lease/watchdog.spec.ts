@@ -1,6 +1,7 @@
 import { jest } from '@jest/globals';
 
 import { ManualClock, settled } from '../../../../../test/support/manual-clock.js';
+import { lockChannels, type LockStateMessage } from '../../channels.js';
 import { Timers } from '../../runtime/timers.js';
 import { MemoryLockStore } from '../../store/memory/memory-lock-store.js';
 import { LockStoreError, type RenewAnswer, type RenewRequest } from '../../store/lock-store.js';
@@ -152,6 +153,22 @@ describe('Watchdog', () => {
     await settled();
     expect(ending.holder!.lose).toHaveBeenCalledWith({ reason: 'deleted' });
     expect(leaving.holder!.lose).not.toHaveBeenCalled();
+  });
+
+  it('reports how late each renewal is', async () => {
+    const { clock, grant } = make();
+    const lagsMs: number[] = [];
+    const listener = (message: unknown): void => {
+      const state = message as LockStateMessage;
+      if (state.type === 'renewed') lagsMs.push(state.lagMs);
+    };
+    lockChannels.state.subscribe(listener);
+    grant();
+    await clock.pass(TTL / 3);
+    clock.jump(TTL / 3 + 40);
+    await clock.pass(0);
+    lockChannels.state.unsubscribe(listener);
+    expect(lagsMs).toEqual([0, 40]);
   });
 
   it('records that another process waits', async () => {
