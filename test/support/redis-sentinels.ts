@@ -13,8 +13,8 @@ const SENTINELS = 3;
 const SETTINGS = { 'down-after-milliseconds': '1500', 'failover-timeout': '1500', 'parallel-syncs': '5' };
 const FORMS_WITHIN_MS = 15_000;
 const HEALS_WITHIN_MS = 25_000;
-/** A failover takes the time above, plus an election and the connection of a replica; TILT mode of a Sentinel takes 30 s. */
-const FAILS_OVER_WITHIN_MS = 60_000;
+/** A failover takes the time above, plus an election and the connection of a replica. */
+const FAILS_OVER_WITHIN_MS = 20_000;
 /**
  * How long a failover by request may take before Sentinel gives up. It reads once a second whether the replica was promoted, which
  * takes longer than the setting above on a busy machine. A failover without a request needs that setting: Sentinel repeats an
