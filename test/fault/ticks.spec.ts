@@ -1,6 +1,7 @@
 import { eventually } from '../support/eventually.js';
 import { type RedisServer, startRedisServer } from '../support/redis-server.js';
 import { startProcess } from '../support/second-process.js';
+import { testPrefix } from '../support/use-redis.js';
 import { shiftedBy } from './support/shifted-clock.js';
 
 describe('once: tick', () => {
@@ -8,7 +9,7 @@ describe('once: tick', () => {
   let prefix: string;
 
   beforeAll(async () => void (redis = await startRedisServer()));
-  beforeEach(() => void (prefix = `${String(Math.random()).slice(2)}:`));
+  beforeEach(() => void (prefix = testPrefix()));
 
   /** A host that reports the ticks that it runs. */
   const startHost = (script: string, shift: number, env = {}) =>
