@@ -12,6 +12,9 @@ const MB = 1024 * 1024;
  */
 const DETECTED_MS = 7_000;
 
+/** Shows how fast the machine is: nothing fails. */
+const NO_FAULT: Fault = { role: 'no process', fault: 'nothing fails', begin: async () => {} };
+
 interface Trial {
   readonly title: string;
   readonly fault: Fault;
@@ -24,16 +27,17 @@ interface Trial {
 export function describeFaults(name: TopologyName, faults: readonly Fault[], recoveryMs = 8_000): void {
   describe(name, () => {
     const world = useTopology(topologies[name]);
-    const trials = faults.map((fault): Trial => ({
-      title: `${fault.role}: ${fault.fault}`,
-      fault,
-      key: world.newKey(),
-      report: Promise.reject(new Error('The trial has not started')),
-    }));
-    for (const trial of trials) trial.report.catch(() => {});
-    beforeAll(() => runAll(world, trials, recoveryMs), 120_000);
-    describe.each(trials)('$title', (trial) => expectOf(world, trial, recoveryMs));
+    const trials = faults.map((fault) => newTrial(world, fault));
+    const control = newTrial(world, NO_FAULT);
+    beforeAll(() => runAll(world, [...trials, control], recoveryMs), 120_000);
+    describe.each(trials)('$title', (trial) => expectOf(world, trial, control, recoveryMs));
   });
+}
+
+function newTrial(world: TopologyWorld, fault: Fault): Trial {
+  const report = Promise.reject<Report>(new Error('The trial has not started'));
+  report.catch(() => {});
+  return { title: `${fault.role}: ${fault.fault}`, fault, key: world.newKey(), report };
 }
 
 async function runAll(world: TopologyWorld, trials: readonly Trial[], recoveryMs: number): Promise<void> {
@@ -57,7 +61,7 @@ async function affectedBy(world: TopologyWorld, key: string): Promise<Affected> 
   return { process: await world.process(ways), ways, home };
 }
 
-function expectOf(world: TopologyWorld, trial: Trial, recoveryMs: number): void {
+function expectOf(world: TopologyWorld, trial: Trial, control: Trial, recoveryMs: number): void {
   it('leads to no second holder, and leaves no key behind', async () => {
     const report = await trial.report;
     expect(report).toMatchObject({ overlaps: 0, fencingTokensRise: true, settled: true, trouble: [] });
@@ -69,7 +73,9 @@ function expectOf(world: TopologyWorld, trial: Trial, recoveryMs: number): void 
     record({ recoveredMs, affectedGapMs, ...(detectedMs !== undefined && { detectedMs }) });
     if (trial.fault.replaced === true) expect(detectedMs).toBeLessThan(DETECTED_MS);
     expectBelow(affectedGapMs, recoveryMs);
-    expect(healthyShare).toBeGreaterThan(0.5);
+    // The trials run at the same time. A machine that becomes slower also has a lower rate without a fault.
+    const machineShare = Math.min(1, (await control.report).healthyShare);
+    expect(healthyShare).toBeGreaterThan(0.5 * machineShare);
   });
 
   it('costs little memory, CPU and few commands', async () => {
