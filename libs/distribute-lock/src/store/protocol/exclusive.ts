@@ -1,0 +1,139 @@
+import { READERS } from '../lock-value.js';
+import {
+  DELEGATED,
+  FREE,
+  GRANTED,
+  GRANTED_NEXT,
+  LOST,
+  PASSED,
+  QUEUED,
+  RENEWED,
+  TOO_LATE,
+} from '../lua/generated/reply-codes.js';
+import { isLate, nowMs } from './clock.js';
+import type { LockCommand } from './command.js';
+import { fencingTokens } from './fencing-tokens.js';
+import { notify } from './notify.js';
+import { offer, offerToNext } from './offer.js';
+import { append, arrivalOf } from './queue.js';
+import type { Reply } from './reply.js';
+import { redis, type Fault } from './server.js';
+import { isSilent } from './silence.js';
+import { claim, raiseExpiry, takeServed, takeUnqueued } from './take.js';
+import { isReadToken, processPrefix } from './host.js';
+import { waitBehind } from './wait.js';
+import { QUEUE_TTL_MS } from '../protocol.js';
+
+/** What the queue of a free lock decides about an attempt. */
+type NextTurn =
+  /** Another process got the lock. */
+  | { readonly owner: string }
+  /** The call has reached its bounds: live processes may wait behind the removed ones. */
+  | 'more'
+  /** A reader is next: the script of read/write locks must decide. */
+  | 'reader'
+  /** No process is before the caller. */
+  | 'own';
+
+/** Offers a free lock to the first live process in the queue. Every attempt does so. */
+function offerToHead(lock: string, queue: string, token: string): NextTurn {
+  const [head, score] = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES');
+  if (head === undefined || head === token) return 'own';
+  if (isReadToken(head)) return 'reader';
+  if (!isSilent(score)) {
+    redis.call('ZREM', queue, head);
+    offer(lock, queue, head, score);
+    return { owner: head };
+  }
+  const [taker, more] = offerToNext(lock, queue, '+inf', token, (waiting) => waiting === token);
+  if (taker === false) return more ? 'more' : 'own';
+  return taker === token ? 'own' : { owner: taker };
+}
+
+/** Acquires a lock, or waits behind its holder. */
+export function acquire(lock: string, queue: string, command: LockCommand): Reply {
+  if (isLate(command.deadlineMs)) return [TOO_LATE, nowMs(), 0];
+  const taken = takeFree(lock, queue, command.token, command.ttlMs);
+  if (taken === true) return [GRANTED, fencingTokens(command.block), 0];
+  return acquireHeld(lock, queue, command, taken);
+}
+
+/** Takes a lock without a holder and waiters; returns the error of a server that rejects the write. */
+export function takeFree(lock: string, queue: string, token: string, ttlMs: number): boolean | Fault {
+  return redis.call('EXISTS', queue) === 0 && takeUnqueued(lock, token, ttlMs);
+}
+
+/**
+ * Acquires a lock that has a holder or waiters, or waits behind them.
+ * @param full - the error of a server that rejects writes, or false; the lock may belong to the caller nevertheless
+ */
+export function acquireHeld(lock: string, queue: string, command: LockCommand, full: Fault | false): Reply {
+  const { token, ttlMs, block } = command;
+  const waits = command.name === 'w';
+  let owner = redis.call('GET', lock);
+  if (owner === token) return claim(lock, queue, token, ttlMs, block);
+  if (full !== false) throw full;
+  if (owner === false) {
+    const turn = offerToHead(lock, queue, token);
+    if (turn === 'reader') return [DELEGATED, 0, 0];
+    if (turn === 'more') return waitBehind(undefined, queue, token, waits, 0);
+    if (turn === 'own') {
+      takeServed(lock, token, ttlMs);
+      redis.call('ZREM', queue, token);
+      return [GRANTED, fencingTokens(block), redis.call('ZCARD', queue)];
+    }
+    owner = turn.owner;
+  }
+  if (waits && owner === READERS) return [DELEGATED, 0, 0];
+  const reply = waitBehind(owner, queue, token, waits, redis.call('PTTL', lock));
+  if (waits) notify(owner, 'c', lock);
+  return reply;
+}
+
+/**
+ * Releases the lock, removes the token from the queue, or undoes an attempt. Decides who gets the lock: the head of the
+ * queue, or the next attempt of the releasing process if no other process waits. A late release also hands the lock over,
+ * but grants nothing to its own process.
+ */
+export function release(lock: string, queue: string, { token, next, ttlMs, block, deadlineMs }: LockCommand): Reply {
+  const granted = next === '' || isLate(deadlineMs) ? '' : next;
+  const owner = redis.call('GET', lock);
+  if (owner !== token) {
+    // The token may be that of the last waiting writer, which the script of read/write locks must handle.
+    if (owner === READERS) return [DELEGATED, 0, 0];
+    redis.call('ZREM', queue, token);
+    return [LOST, owner === false ? 0 : 1, 0];
+  }
+  const wanted = granted !== '' && granted !== '-';
+  const own = granted === '-' ? processPrefix(token) : '';
+  // A full server accepts this first write and all later writes.
+  let [head, score] = redis.call('ZPOPMIN', queue);
+  // The waiter gives up an offer of which it received no message, so it is still queued.
+  if (head === token) [head, score] = redis.call('ZPOPMIN', queue);
+  if (head === undefined) {
+    if (!wanted) {
+      redis.call('DEL', lock);
+      return [FREE, 0, 0];
+    }
+    head = granted;
+  } else if (isReadToken(head)) {
+    redis.call('ZADD', queue, score, head);
+    redis.call('PEXPIRE', queue, QUEUE_TTL_MS);
+    return [DELEGATED, 0, 0];
+  } else if (head !== granted && (own === '' || processPrefix(head) !== own)) {
+    if (wanted) append(queue, granted, arrivalOf(score));
+    const offeredMs = offer(lock, queue, head, score);
+    return wanted ? [QUEUED, offeredMs, 0] : [PASSED, 0, 0];
+  }
+  takeServed(lock, head, ttlMs);
+  return [GRANTED_NEXT, fencingTokens(block), head];
+}
+
+/** Extends a lease; shortens it only if the command says so. */
+export function renew(lock: string, queue: string, { token, ttlMs, exact }: LockCommand): Reply {
+  const owner = redis.call('GET', lock);
+  if (owner !== token) return [LOST, owner === false ? 0 : 1, 0];
+  if (exact) redis.call('PEXPIRE', lock, ttlMs);
+  else raiseExpiry(lock, ttlMs);
+  return [RENEWED, redis.call('ZCARD', queue), 0];
+}

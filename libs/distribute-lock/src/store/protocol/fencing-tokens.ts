@@ -1,0 +1,94 @@
+import { nowMs, time } from './clock.js';
+import { counterKey } from './counter-key.js';
+import { redis } from './server.js';
+import { fenceMs } from './settings.js';
+import { decimalOf, digits, markParts, sixDigits, toNumber } from './host.js';
+
+/** Later tokens must not repeat, and must be safe integers. */
+const LARGEST = 9_007_199_250_000_000;
+
+/** The last token that was issued in this call, once the counter was read. */
+let last: number | undefined;
+/** The number that the counter has; undefined if it must be written again. */
+let saved: number | undefined;
+/** The mark of instances with one counter per lock, if the shared counter has one: `~<end in ms>`. */
+let mark = '';
+
+/** A new call begins. In Redis each call starts without a counter. */
+export function forgetCounter(): void {
+  last = undefined;
+  saved = undefined;
+  mark = '';
+}
+
+/** The value of a counter of fencing tokens; undefined if it is invalid. */
+export function fenceNumber(text: string | false): number | undefined {
+  const number = text === false ? 0 : decimalOf(text);
+  if (number === undefined || number < 0 || number >= LARGEST || number !== Math.floor(number)) return undefined;
+  return number;
+}
+
+export function refuseFence(key: string): never {
+  throw { err: `BADFENCE The fencing counter is not a safe whole number. Delete the key "${key}".` };
+}
+
+/** Writes the counter and returns its previous value. */
+function swapFence(text: string): string | false {
+  const marked = text + mark;
+  if (fenceMs !== undefined) return redis.call('SET', counterKey, marked, 'PX', fenceMs, 'GET') as string | false;
+  return redis.call('SET', counterKey, marked, 'GET') as string | false;
+}
+
+/** Reads a counter that is not a number: it has a mark, which stays until its end, or it is invalid. */
+function markedNumber(before: string): number {
+  const [text, endsAt] = markParts(before);
+  const number = text === undefined ? undefined : fenceNumber(text);
+  if (number === undefined) {
+    swapFence(before);
+    return refuseFence(counterKey);
+  }
+  if (nowMs() < toNumber(endsAt)) mark = '~' + endsAt;
+  return number;
+}
+
+/**
+ * Issues `count` fencing tokens and returns the first. They end at the server's clock in microseconds or start after the
+ * last issued number, whichever is larger. They increase even after the counter is lost, because numbers are issued more
+ * slowly than the clock runs. If another counter may have issued numbers for the same lock, they start at the clock
+ * instead.
+ */
+export function fencingTokens(count: number): number {
+  if (last === undefined) {
+    // One command reads and writes the counter, as text: it is rarely ahead of the clock.
+    const now = time();
+    const text = now[0] + sixDigits(now[1]);
+    const before = swapFence(text);
+    last = fenceNumber(before) ?? markedNumber(before as string);
+    const clock = toNumber(text);
+    const isMarked = mark !== '';
+    saved = clock;
+    if ((fenceMs !== undefined || isMarked) && last < clock) {
+      last = clock + count - 1;
+      // The counter is written again, with its mark.
+      if (isMarked) saved = undefined;
+      return clock;
+    }
+    if (last <= clock - count) {
+      last = clock;
+      return clock - count + 1;
+    }
+  }
+  const first = last + 1;
+  last = first + count - 1;
+  return first;
+}
+
+/** The numbers of a call start at `first`, if they would be smaller. */
+export function raiseTo(first: number): void {
+  if (last === undefined || last < first) last = first;
+}
+
+/** Writes the counter at the end of a call, if its number changed. */
+export function saveFence(): void {
+  if (last !== undefined && last !== saved) swapFence(digits(last));
+}

@@ -1,0 +1,127 @@
+import { FENCE_TOO_LOW, FENCE_WRITTEN, NO_VOTE, TOO_LATE, VOTE, VOTED_BEFORE } from '../lua/generated/reply-codes.js';
+import { FENCE_TTL_MS } from '../protocol.js';
+import { isLate, nowMs, time } from './clock.js';
+import { counterKey, setCounterKey } from './counter-key.js';
+import { fenceNumber, refuseFence } from './fencing-tokens.js';
+import { notify } from './notify.js';
+import { append, removeAll } from './queue.js';
+import type { Reply } from './reply.js';
+import { ARGV, KEYS, redis } from './server.js';
+import { raiseExpiry } from './take.js';
+import { emptyTable, processIn, processPart, toNumber } from './host.js';
+
+/** Maximum number of waiting processes that one call notifies. */
+const MOST_NOTIFIED = 100;
+
+/** One step of a lock on one of several independent primaries. */
+export function runQuorumStep(): Reply {
+  const [lock, queue, counter] = KEYS;
+  setCounterKey(counter);
+  const [command, token, owner, x, y, z] = ARGV;
+  const late = (command === 'a' || command === 'w' || command === 'd') && isLate(z);
+  if (late && command !== 'd') return [TOO_LATE, nowMs(), 0];
+  const voted = redis.call('GET', lock);
+  const mine = voted === token;
+  if (command === 'a' || command === 'w') {
+    return requestVote(lock, queue, voted, token, owner, toNumber(x), toNumber(y), command === 'w');
+  }
+  if (command === 'd') return releaseVote(lock, queue, mine, owner, x === '1', y, late);
+  if (!mine) return [NO_VOTE, 0, 0];
+  if (command === 'f') return writeFence(toNumber(x), y);
+  return renewVote(lock, queue, toNumber(x), y, command === 'l');
+}
+
+function requestVote(
+  lock: string,
+  queue: string,
+  voted: string | false,
+  token: string,
+  owner: string,
+  ttlMs: number,
+  block: number,
+  waits: boolean,
+): Reply {
+  const mine = voted === token;
+  if (voted !== false && !mine) {
+    if (waits) {
+      append(queue, owner);
+      notify(voted, 'c', lock);
+    }
+    return [NO_VOTE, redis.call('PTTL', lock), processIn(voted) === undefined ? '' : voted];
+  }
+  // This is the first write. A full server rejects it before anything changes.
+  if (mine) raiseExpiry(lock, ttlMs);
+  else redis.call('SET', lock, token, 'PX', ttlMs);
+  redis.call('ZREM', queue, owner);
+  return [mine ? VOTED_BEFORE : VOTE, lowestFence(block), redis.call('ZCARD', queue)];
+}
+
+/** @param instead - the owner token to queue after the release, or `-` */
+function releaseVote(
+  lock: string,
+  queue: string,
+  mine: boolean,
+  owner: string,
+  notifies: boolean,
+  instead: string,
+  late: boolean,
+): Reply {
+  if (mine) redis.call('DEL', lock);
+  if (instead !== owner) redis.call('ZREM', queue, owner);
+  const notified = mine && notifies ? notifyNext(lock, queue) : 0;
+  // A resent step must not queue the token again.
+  if (mine && instead !== '-' && !late) append(queue, instead);
+  return [mine ? VOTE : NO_VOTE, notified, 0];
+}
+
+/**
+ * Notifies the first waiting process that responds, and removes the tokens of dead processes in front of it.
+ * @returns 1 if a process was notified
+ */
+function notifyNext(lock: string, queue: string): number {
+  const dead = emptyTable<boolean>();
+  const gone: string[] = [];
+  let notified = 0;
+  for (const next of redis.call('ZRANGE', queue, 0, MOST_NOTIFIED - 1)) {
+    const process = processPart(next);
+    gone.push(next);
+    if (dead[process] !== true && notify(next, 'g', lock) !== 0) {
+      notified = 1;
+      break;
+    }
+    dead[process] = true;
+  }
+  removeAll(queue, gone);
+  if (notified === 1) return 1;
+  // The last process in the queue probably responds.
+  const [last] = redis.call('ZRANGE', queue, -1, -1);
+  return last !== undefined && notify(last, 'g', lock) !== 0 ? 1 : 0;
+}
+
+function lastFence(): number {
+  return fenceNumber(redis.call('GET', counterKey)) ?? refuseFence(counterKey);
+}
+
+/** The lowest first fencing token that this primary allows. */
+function lowestFence(block: number): number {
+  const last = lastFence();
+  const [seconds, microseconds] = time();
+  return Math.max(last + 1, toNumber(seconds) * 1_000_000 + toNumber(microseconds) - block + 1);
+}
+
+/** Keeps the number while the lock is held, also on nodes that voted after the number was written. */
+function renewVote(lock: string, queue: string, ttlMs: number, number: string, exact: boolean): Reply {
+  const last = lastFence();
+  if (exact) redis.call('PEXPIRE', lock, ttlMs);
+  else raiseExpiry(lock, ttlMs);
+  if (last < toNumber(number)) redis.call('SET', counterKey, number, 'PX', FENCE_TTL_MS);
+  else redis.call('PEXPIRE', counterKey, FENCE_TTL_MS);
+  return [VOTE, redis.call('ZCARD', queue), 0];
+}
+
+function writeFence(first: number, last: string): Reply {
+  const written = lastFence();
+  if (written >= first) return [FENCE_TOO_LOW, written, 0];
+  redis.call('SET', counterKey, last, 'PX', FENCE_TTL_MS);
+  return [FENCE_WRITTEN, 0, 0];
+}

@@ -1,0 +1,31 @@
+import { GRANTED } from '../lua/generated/reply-codes.js';
+import { fencingTokens } from './fencing-tokens.js';
+import { redis, type Fault } from './server.js';
+import type { Reply } from './reply.js';
+
+/**
+ * Takes a lock without a queue; the server checks whether it is free.
+ * @returns whether it was; or the error of a server that rejects the write: then nothing has changed
+ */
+export function takeUnqueued(lock: string, token: string, ttlMs: number | string): boolean | Fault {
+  const set = redis.pcall('SET', lock, token, 'NX', 'PX', ttlMs);
+  if (set === false) return false;
+  return 'err' in set ? set : true;
+}
+
+/** Takes a lock after its queue was served, when it is known to be free. */
+export function takeServed(lock: string, token: string, ttlMs: number): void {
+  redis.call('SET', lock, token, 'PX', ttlMs);
+}
+
+/** Extends a lease, never shortens it. */
+export function raiseExpiry(lock: string, ttlMs: number): void {
+  if (redis.call('PTTL', lock) < ttlMs) redis.call('PEXPIRE', lock, ttlMs);
+}
+
+/** Claims a lock that already holds the token: it was offered, or the command is a repetition. */
+export function claim(lock: string, queue: string, token: string, ttlMs: number, block: number): Reply {
+  raiseExpiry(lock, ttlMs);
+  redis.call('ZREM', queue, token);
+  return [GRANTED, fencingTokens(block), redis.call('ZCARD', queue)];
+}

@@ -1,0 +1,107 @@
+import ts from 'typescript';
+import { constantValue, fileOf } from './sources.mjs';
+import { placeOfPattern } from './patterns.mjs';
+
+/** What Redis has as globals, and what the settings of a script set. */
+const GIVEN = new Set(['redis', 'KEYS', 'ARGV', 'counted', 'sharded', 'fenceMs']);
+/** The file of the functions that `host.lua` has, too. */
+const HOST = 'host';
+
+/**
+ * Collects the declarations that a rule needs. The map has each piece after the pieces that it uses.
+ */
+export class Bundle {
+  pieces = new Map();
+  /** The functions of `host.lua` that the pieces use. */
+  patterns = new Set();
+
+  constructor(sources, entry) {
+    this.sources = sources;
+    const start = [...sources.files].find(([, { own }]) => own.has(entry));
+    if (!start) throw new Error(`no rule is named ${entry}`);
+    this.include(start[0], entry);
+  }
+
+  include(file, name) {
+    const known = this.pieces.get(name);
+    if (known?.file === file) return;
+    if (known) throw new Error(`${name} is in ${known.file}.ts and in ${file}.ts: rename one`);
+    const statement = this.sources.files.get(file).own.get(name);
+    if (!statement) throw new Error(`${file}.ts does not declare ${name}`);
+    const piece = { file, uses: new Set(), isFunction: declaresFunction(statement) };
+    this.pieces.set(name, piece);
+    Object.assign(piece, partsOf(statement, this.replacements(file, name, statement, piece)));
+    this.pieces.delete(name);
+    this.pieces.set(name, piece);
+  }
+
+  /** Includes what a declaration refers to; returns the constants to replace by their values. */
+  replacements(file, name, statement, piece) {
+    const { own, imports } = this.sources.files.get(file);
+    const replaced = [];
+    for (const node of references(statement)) {
+      const used = node.text;
+      const from = imports.get(used);
+      const value = constantValue(this.sources, file, used);
+      if (value !== undefined) replaced.push({ start: node.getStart(), end: node.end, value });
+      else if (used !== name && own.has(used)) this.use(piece, file, used);
+      else if (from !== undefined && !GIVEN.has(used)) this.use(piece, fileOf(from), used);
+    }
+    return replaced;
+  }
+
+  use(piece, file, name) {
+    piece.uses.add(name);
+    if (file !== HOST) this.include(file, name);
+    else if (!this.pieces.has(name)) {
+      this.patterns.add(name);
+      this.pieces.set(name, { file, uses: new Set(), isFunction: true, text: placeOfPattern(name) });
+    }
+  }
+}
+
+function declaresFunction(statement) {
+  if (ts.isFunctionDeclaration(statement)) return true;
+  const { initializer } = statement.declarationList.declarations[0];
+  return initializer !== undefined && ts.isArrowFunction(initializer);
+}
+
+/** The text of a declaration; that of a function is split behind the start of its body, where others can be declared. */
+function partsOf(statement, replaced) {
+  const start = statement.getStart();
+  const body = ts.isFunctionDeclaration(statement) ? statement.body.getStart() + 1 : start;
+  const text = (from, to) => textOf(statement.getSourceFile().text, from, to, replaced).replace(/^export /, '');
+  return { ...(body > start && { head: text(start, body) }), text: text(body, statement.end) };
+}
+
+function textOf(source, from, to, replaced) {
+  let text = '';
+  let at = from;
+  for (const { start, end, value } of replaced) {
+    if (start < from || end > to) continue;
+    text += source.slice(at, start) + value;
+    at = end;
+  }
+  return text + source.slice(at, to);
+}
+
+/** Identifiers that denote a value, not the name of a property or of a declaration. */
+function references(statement) {
+  const found = [];
+  visit(statement);
+  return found;
+
+  function visit(node) {
+    if (ts.isTypeNode(node)) return;
+    if (ts.isIdentifier(node) && denotesValue(node)) found.push(node);
+    node.forEachChild(visit);
+  }
+}
+
+function denotesValue(node) {
+  const { parent } = node;
+  if (ts.isPropertyAccessExpression(parent)) return parent.expression === node;
+  if (ts.isPropertyAssignment(parent) || ts.isBindingElement(parent)) return parent.initializer === node;
+  if (ts.isParameter(parent) || ts.isVariableDeclaration(parent)) return parent.initializer === node;
+  return true;
+}

@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Marks where a bundle declares a function of `host.lua`. */
+export const placeOfPattern = (name) => `PATTERN_${name}();`;
+
+const FUNCTION = /^function (\w+)\(([^)]*)\)\n([^]*)\nend\s*$/;
+const SHORT_FUNCTION = /^ *local function (\w+)\(([^)]*)\)\n +return ([^\n]*[^\n,({])\n *end\n/m;
+
+/** Puts the functions of `host.lua` into a script. A function that is one expression replaces its calls. */
+export function withPatterns(lua, folder, names) {
+  const patterns = patternsOf(folder);
+  let script = lua;
+  for (const name of names) {
+    const pattern = patterns.get(name);
+    if (!pattern) throw new Error(`host.lua has no function ${name}`);
+    const place = new RegExp(`^ *PATTERN_${name}\\(\\)\n`, 'm');
+    script =
+      pattern.expression === undefined
+        ? script.replace(place, () => `local ${pattern.text}\n`)
+        : withExpression(script.replace(place, ''), name, pattern);
+  }
+  return withShortFunctions(script);
+}
+
+/** The functions of `host.lua` by name. */
+function patternsOf(folder) {
+  const pieces = readFileSync(join(folder, 'host.lua'), 'utf8').split(/^(?=function )/m);
+  return new Map(
+    pieces.slice(1).map((piece) => {
+      const [, name, list, body] = FUNCTION.exec(piece);
+      const parameters = list === '' ? [] : list.split(', ');
+      const expression = /^ {2}return (.*)$/.exec(body)?.[1];
+      const isShort = expression !== undefined && parameters.every((each) => occurs(each, expression) === 1);
+      return [name, { text: piece.trimEnd(), parameters, expression: isShort ? expression : undefined }];
+    }),
+  );
+}
+
+/** As for `host.lua`, for functions of the rules. */
+function withShortFunctions(lua) {
+  let script = lua;
+  let from = 0;
+  for (let found = SHORT_FUNCTION.exec(script); found; found = SHORT_FUNCTION.exec(script.slice(from))) {
+    const [text, name, list, expression] = found;
+    const at = from + found.index;
+    const parameters = list === '' ? [] : list.split(', ');
+    const isValue = new RegExp(`\\b${name}\\b(?!\\()`).test(script.slice(at + text.length));
+    if (isValue || parameters.some((each) => occurs(each, expression) !== 1)) from = at + text.length;
+    else
+      script = withExpression(script.slice(0, at) + script.slice(at + text.length), name, { parameters, expression });
+  }
+  return script;
+}
+
+const occurs = (name, text) => text.match(new RegExp(`\\b${name}\\b`, 'g'))?.length ?? 0;
+
+/** Replaces the calls of a function by its expression. */
+function withExpression(lua, name, { parameters, expression }) {
+  const call = new RegExp(`(?<![\\w.])${name}\\(`, 'g');
+  let script = lua;
+  for (let found = call.exec(script); found; found = call.exec(script)) {
+    const { values, end } = valuesOfCall(script, found.index + found[0].length);
+    const put = (text, each, i) => text.replace(new RegExp(`\\b${each}\\b`), () => grouped(values[i]));
+    script = script.slice(0, found.index) + grouped(parameters.reduce(put, expression)) + script.slice(end);
+    call.lastIndex = found.index;
+  }
+  return script;
+}
+
+/** The text of a value inside a larger expression. */
+const grouped = (value) => (isAtom(value) || isCall(value) ? value : `(${value})`);
+
+const isAtom = (value) => /^[\w.]+(?:\[[^\]]+\])?$|^"[^"]*"$/.test(value);
+
+/** Whether the text is one call, and no operator stands outside its parentheses. */
+function isCall(text) {
+  const start = /^[\w.]+\(/.exec(text);
+  return start !== null && valuesOfCall(text, start[0].length).end === text.length;
+}
+
+/** The values of a call whose first one starts at `start`, and the index behind the call. */
+function valuesOfCall(lua, start) {
+  const values = [];
+  let depth = 0;
+  let from = start;
+  for (let at = start; at < lua.length; at += 1) {
+    const character = lua[at];
+    if (character === '"' || character === "'") at = lua.indexOf(character, at + 1);
+    else if ('([{'.includes(character)) depth += 1;
+    else if (')]}'.includes(character)) depth -= 1;
+    const isEnd = depth < 0;
+    if (!isEnd && (character !== ',' || depth > 0)) continue;
+    const value = lua.slice(from, at).trim();
+    if (value !== '') values.push(value);
+    if (isEnd) return { values, end: at + 1 };
+    from = at + 1;
+  }
+  throw new Error('a call has no end');
+}

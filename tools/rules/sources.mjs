@@ -1,0 +1,86 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+
+/** Files of the store whose constants are written into the scripts. */
+const CONSTANTS = ['protocol.ts', 'lock-value.ts', 'lua/generated/reply-codes.ts'];
+
+/**
+ * Reads the rules in `store/protocol`. Each file has its declarations by name, its imports by name, and the values of its
+ * constants.
+ */
+export function readSources(store, folder) {
+  const numbers = new Map(CONSTANTS.flatMap((name) => constantsOf(parse(join(store, name)))));
+  const files = new Map();
+  for (const name of readdirSync(folder)) {
+    if (!name.endsWith('.ts') || name.endsWith('.spec.ts')) continue;
+    const source = parse(join(folder, name));
+    files.set(name.replace(/\.ts$/, ''), {
+      source,
+      own: declarationsOf(source),
+      imports: importsOf(source),
+      constants: new Map(constantsOf(source)),
+    });
+  }
+  return { files, numbers };
+}
+
+/** The name of the file that a specifier denotes. */
+export const fileOf = (specifier) => specifier.replace(/^\.\/|\.js$/g, '');
+
+/** The value of a constant that a file declares or imports; undefined if the name denotes something else. */
+export function constantValue({ files, numbers }, file, name) {
+  const { imports, constants } = files.get(file);
+  const from = imports.get(name);
+  if (from === undefined) return constants.get(name);
+  const other = files.get(fileOf(from));
+  return other ? other.constants.get(name) : numbers.get(name);
+}
+
+const parse = (file) => ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
+
+/** Names and values of the constants that are a number or a text. */
+function constantsOf(source) {
+  const found = [];
+  for (const statement of source.statements) {
+    if (!ts.isVariableStatement(statement) || !(statement.declarationList.flags & ts.NodeFlags.Const)) continue;
+    for (const { name, initializer } of statement.declarationList.declarations) {
+      const value = initializer && valueOf(initializer);
+      if (value !== undefined) found.push([name.text, value]);
+    }
+  }
+  return found;
+}
+
+function valueOf(node) {
+  if (ts.isNumericLiteral(node)) return Number(node.text.replaceAll('_', ''));
+  if (ts.isStringLiteral(node)) return JSON.stringify(node.text);
+  if (ts.isParenthesizedExpression(node)) return valueOf(node.expression);
+  if (ts.isPrefixUnaryExpression(node) && node.operator === ts.SyntaxKind.MinusToken) return -valueOf(node.operand);
+  if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.AsteriskAsteriskToken) {
+    return valueOf(node.left) ** valueOf(node.right);
+  }
+  return undefined;
+}
+
+/** Functions and variables by name, without interfaces and types. */
+function declarationsOf(source) {
+  const found = new Map();
+  for (const statement of source.statements) {
+    if (ts.isFunctionDeclaration(statement) && statement.body) found.set(statement.name.text, statement);
+    if (!ts.isVariableStatement(statement)) continue;
+    for (const { name } of statement.declarationList.declarations) found.set(name.text, statement);
+  }
+  return found;
+}
+
+function importsOf(source) {
+  const found = new Map();
+  for (const statement of source.statements) {
+    if (!ts.isImportDeclaration(statement)) continue;
+    for (const { name } of statement.importClause?.namedBindings?.elements ?? []) {
+      found.set(name.text, statement.moduleSpecifier.text);
+    }
+  }
+  return found;
+}
