@@ -135,6 +135,7 @@ function textsOf(name: string): string[] {
 function shownOf(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'nil' : value.map(shownOf).join('|');
   if (typeof value === 'string') return value;
+  if (Math.abs(Number(value)) === Infinity) return value === Infinity ? 'inf' : '-inf';
   return value === undefined ? 'nil' : JSON.stringify(value);
 }
 
