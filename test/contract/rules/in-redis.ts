@@ -10,7 +10,8 @@ import { keysOfSteps } from './steps.js';
 export interface Side {
   /** As long as `PREFIX`. */
   readonly prefix: string;
-  readonly scripts: Readonly<Record<ScriptName, string>>;
+  /** Absent for a rolling upgrade: the first two sides run its steps in turn. */
+  readonly scripts?: Readonly<Record<ScriptName, string>>;
 }
 
 export interface Sequence {
@@ -27,6 +28,7 @@ const WRAPPER = readFileSync(new URL('sides.lua', import.meta.url), 'utf8');
 /** A script that runs sequences on each side. */
 export function scriptFor(sides: readonly Side[]): string {
   const texts = sides.map(({ prefix, scripts }) => {
+    if (scripts === undefined) return `{ prefix = '${prefix}' }`;
     const bodies = Object.entries(scripts).map(
       ([name, lua]) => `[${JSON.stringify(name)}] = function(KEYS, ARGV, redis)\n${lua}\nend`,
     );

@@ -52,7 +52,7 @@ describe.each(['onePrimary', 'cluster'] as const)('The rules for %s', (layout) =
   beforeAll(async () => {
     redis = new Redis((await startRedisServer()).url);
     const of = (text: (name: ScriptName) => string) =>
-      Object.fromEntries(NAMES.map((name) => [name, text(name)])) as Side['scripts'];
+      Object.fromEntries(NAMES.map((name) => [name, text(name)])) as Required<Side>['scripts'];
     const present = of((name) => {
       const script = PRESENT[name];
       return (layout === 'cluster' ? (script.cluster ?? script) : script).lua;
@@ -60,16 +60,14 @@ describe.each(['onePrimary', 'cluster'] as const)('The rules for %s', (layout) =
     const compiled = of((name) => compileRules(ENTRIES[name], SETTINGS[layout]));
     sha = (await redis.script(
       'LOAD',
-      scriptFor([
-        { prefix: 'old:', scripts: present },
-        { prefix: 'new:', scripts: compiled },
-      ]),
+      scriptFor([{ prefix: 'old:', scripts: present }, { prefix: 'new:', scripts: compiled }, { prefix: 'mix:' }]),
     )) as string;
   });
 
   afterAll(() => redis.quit());
 
-  // Replies, messages, and all keys with their ends are equal: of the scripts, of the compiled rules, and in memory.
+  // Replies, messages, and all keys with their ends are equal: of the scripts, of the compiled rules, of both in turn on the
+  // same keys, and in memory.
   it.each(NAMES)(
     'do what the scripts do, in Redis and in memory: %s',
     async (only) => {

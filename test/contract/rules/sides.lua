@@ -86,13 +86,15 @@ local function dump(prefix)
   return table.concat(parts, '\n')
 end
 
-local function runOn(side, step)
+-- A side without scripts is a rolling upgrade: the other sides run its steps in turn.
+local function runOn(side, step, number)
   local messages = {}
   local prefix = side.prefix
   local keys, arguments = {}, {}
   for i, key in ipairs(step.keys) do keys[i] = string.gsub(key, 'one:', prefix) end
   for i, argument in ipairs(step.args) do arguments[i] = argument end
-  local ok, reply = pcall(side.scripts[step.script], keys, arguments, serverOf(messages))
+  local scripts = side.scripts or sides[number % 2 + 1].scripts
+  local ok, reply = pcall(scripts[step.script], keys, arguments, serverOf(messages))
   if not ok and type(reply) ~= 'table' then reply = { err = reply } end
   if step.script == 'semaphore' then
     -- The scripts that were written by hand name any token of a process that holds permits.
@@ -141,7 +143,7 @@ for number, step in ipairs(sequence.steps) do
     end
   else
     for _, side in ipairs(sides) do
-      local text = runOn(side, step)
+      local text = runOn(side, step, number)
       if line and line ~= text then return { number, line, text, lines[#lines] } end
       line = text
     end
