@@ -12,10 +12,14 @@ import { declaredTypes } from './rules/types.mjs';
 const STORE = fileURLToPath(new URL('../libs/distribute-lock/src/store/', import.meta.url));
 const RULES = join(STORE, 'protocol');
 
-/** Settings of the rules: for one primary, and for Redis Cluster, where each lock has a counter of fencing tokens. */
+/**
+ * Settings of the rules for one primary, for Redis Cluster, and for a large Cluster. In a Cluster each lock has a counter of
+ * fencing tokens. In a large one, messages go to a channel in the slot of the lock.
+ */
 export const SETTINGS = {
-  onePrimary: 'local counted, sharded, fenceMs = true, false, nil\n',
-  cluster: 'local counted, sharded, fenceMs = false, false, FENCE_TTL_MS\n',
+  onePrimary: 'local counted = true\nlocal sharded = false\nlocal fenceMs = nil\n',
+  cluster: 'local counted = false\nlocal sharded = false\nlocal fenceMs = FENCE_TTL_MS\n',
+  largeCluster: 'local counted = false\nlocal sharded = true\nlocal fenceMs = FENCE_TTL_MS\n',
 };
 
 const OPTIONS = {

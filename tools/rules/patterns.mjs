@@ -7,7 +7,7 @@ export const placeOfPattern = (name) => `PATTERN_${name}();`;
 const FUNCTION = /^function (\w+)\(([^)]*)\)\n([^]*)\nend\s*$/;
 const SHORT_FUNCTION = /^ *local function (\w+)\(([^)]*)\)\n +return ([^\n]*[^\n,({])\n *end\n/m;
 
-/** Puts the functions of `host.lua` into a script. A function that is one expression replaces its calls. */
+/** Puts the functions of `host.lua` into a script. The expression of a short function replaces its calls. */
 export function withPatterns(lua, folder, names) {
   const patterns = patternsOf(folder);
   let script = lua;
@@ -37,7 +37,7 @@ function patternsOf(folder) {
   );
 }
 
-/** As for `host.lua`, for functions of the rules. */
+/** The same for the short functions of the rules. */
 function withShortFunctions(lua) {
   let script = lua;
   let from = 0;
@@ -61,8 +61,11 @@ function withExpression(lua, name, { parameters, expression }) {
   let script = lua;
   for (let found = call.exec(script); found; found = call.exec(script)) {
     const { values, end } = valuesOfCall(script, found.index + found[0].length);
-    const put = (text, each, i) => text.replace(new RegExp(`\\b${each}\\b`), () => grouped(values[i]));
-    script = script.slice(0, found.index) + grouped(parameters.reduce(put, expression)) + script.slice(end);
+    const put = expression.replace(/\b\w+\b/g, (word) => {
+      const i = parameters.indexOf(word);
+      return i < 0 ? word : grouped(values[i]);
+    });
+    script = script.slice(0, found.index) + grouped(put) + script.slice(end);
     call.lastIndex = found.index;
   }
   return script;

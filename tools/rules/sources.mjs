@@ -52,13 +52,16 @@ function constantsOf(source) {
   return found;
 }
 
+const numberOr = (value, use) => (typeof value === 'number' ? use(value) : undefined);
+
 function valueOf(node) {
   if (ts.isNumericLiteral(node)) return Number(node.text.replaceAll('_', ''));
   if (ts.isStringLiteral(node)) return JSON.stringify(node.text);
   if (ts.isParenthesizedExpression(node)) return valueOf(node.expression);
-  if (ts.isPrefixUnaryExpression(node) && node.operator === ts.SyntaxKind.MinusToken) return -valueOf(node.operand);
+  if (ts.isPrefixUnaryExpression(node) && node.operator === ts.SyntaxKind.MinusToken)
+    return numberOr(valueOf(node.operand), (number) => -number);
   if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.AsteriskAsteriskToken) {
-    return valueOf(node.left) ** valueOf(node.right);
+    return numberOr(valueOf(node.left), (left) => numberOr(valueOf(node.right), (right) => left ** right));
   }
   return undefined;
 }

@@ -31,7 +31,7 @@ function signatureOf(statement) {
 function declared(name, { typeParameters, parameters, type }) {
   const generic = typeParameters ? `<${typeParameters.map((each) => each.getText()).join(', ')}>` : '';
   const taken = ['this: void', ...parameters.map((each) => each.getText())].join(', ');
-  // Lua returns such a list as several values, without a table.
+  // A result type `readonly [...]` becomes several return values in Lua, without a table.
   const returned = type.getText().replace(/^readonly (\[.*\])$/, 'LuaMultiReturn<$1>');
   return `declare function ${name}${generic}(${taken}): ${returned};`;
 }

@@ -5,6 +5,8 @@ import type { Lines, Sequence } from './in-redis.js';
 import { keysOfSteps, type Step } from './steps.js';
 
 const INBOX = /^nestjs-lock:1:....(.{11})/;
+/** A channel in the slot of a lock is longer. */
+const INBOX_LENGTH = 29;
 /** The scripts that were written by hand name any token of a process that holds permits. */
 const HOLDER = / c (.{22}):\S+/;
 /** As in `sides.lua`. */
@@ -30,7 +32,7 @@ class MemorySide {
     this.server = new MemoryServer({
       // In the middle of the microsecond, because a number of this size has no exact microseconds.
       nowMs: () => this.nowMs + (this.micros + 0.5) / 1_000,
-      publish: (channel, message) => this.publish('PUBLISH', channel, message),
+      publish: (channel, message) => this.publish(channel, message),
     });
   }
 
@@ -74,8 +76,8 @@ class MemorySide {
     }
   }
 
-  private publish(name: string, channel: string, message: string): number {
-    this.messages.push(`${name} ${channel} ${message}`);
+  private publish(channel: string, message: string): number {
+    this.messages.push(`${channel.length === INBOX_LENGTH ? 'PUBLISH' : 'SPUBLISH'} ${channel} ${message}`);
     const count = this.receivers[INBOX.exec(channel)?.[1] ?? ''] ?? 0;
     if (count < 0) throw new ServerError('NOPERM');
     return count;

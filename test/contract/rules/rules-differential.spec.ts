@@ -43,9 +43,10 @@ const PRESENT = {
 const LAYOUTS = {
   onePrimary: { counted: true, sharded: false },
   cluster: { counted: false, sharded: false, fenceMs: FENCE_TTL_MS },
+  largeCluster: { counted: false, sharded: true, fenceMs: FENCE_TTL_MS },
 } as const;
 
-describe.each(['onePrimary', 'cluster'] as const)('The rules for %s', (layout) => {
+describe.each(['onePrimary', 'cluster', 'largeCluster'] as const)('The rules for %s', (layout) => {
   let redis: Redis;
   let sha: string;
 
@@ -55,7 +56,9 @@ describe.each(['onePrimary', 'cluster'] as const)('The rules for %s', (layout) =
       Object.fromEntries(NAMES.map((name) => [name, text(name)])) as Required<Side>['scripts'];
     const present = of((name) => {
       const script = PRESENT[name];
-      return (layout === 'cluster' ? (script.cluster ?? script) : script).lua;
+      const { lua } = layout === 'onePrimary' ? script : (script.cluster ?? script);
+      // As the store does.
+      return layout === 'largeCluster' ? lua.replace('local sharded = false', 'local sharded = true') : lua;
     });
     const compiled = of((name) => compileRules(ENTRIES[name], SETTINGS[layout]));
     sha = (await redis.script(
@@ -73,7 +76,7 @@ describe.each(['onePrimary', 'cluster'] as const)('The rules for %s', (layout) =
     async (only) => {
       let commands = 0;
       for (let i = 0; i < SEQUENCES; i += 1) {
-        const steps = new Steps(new Random(seed + i), { bySlot: layout === 'cluster' }, only);
+        const steps = new Steps(new Random(seed + i), { bySlot: layout !== 'onePrimary' }, only);
         const sequence = steps.sequence(STEPS);
         commands += commandsOf(sequence.steps, only);
         try {

@@ -14,6 +14,7 @@ import {
 } from './read-leases.js';
 import { redis } from './server.js';
 import { isSilent, liveProcesses } from './silence.js';
+import { assignTo } from './take.js';
 import { exactly, processPrefix, toNumber } from './host.js';
 
 /** Who may get the lock at once, for its whole `ttlMs`: a token, or all tokens of a process. */
@@ -68,11 +69,11 @@ export function beginReading(
  * @param after - the kind of the last holder
  */
 export function assignFree(keys: ReadWriteKeys, after: 'reader' | 'writer' | 'none', caller: Caller): Assigned {
-  const [head, arrival] = redis.call('ZRANGE', keys.queue, 0, 0, 'WITHSCORES');
-  const readerWaits = head !== undefined && toNumber(arrival) < 0;
+  const [head, score] = redis.call('ZRANGE', keys.queue, 0, 0, 'WITHSCORES');
+  const readerWaits = head !== undefined && toNumber(score) < 0;
   let assigned = NONE;
   if (readerWaits && after === 'none') {
-    assigned = handToWriter(keys, '(' + exactly(toNumber(arrival) - READERS_FROM), caller);
+    assigned = handToWriter(keys, '(' + exactly(toNumber(score) - READERS_FROM), caller);
   }
   if (after === 'reader') assigned = handToWriter(keys, '+inf', caller);
   if (isOpen(assigned) && readerWaits) assigned = handToReaders(keys, caller);
@@ -118,6 +119,6 @@ function handToWriter(keys: ReadWriteKeys, upTo: string, caller: Caller): Assign
   }
   redis.call('UNLINK', readers, gate);
   if (!isOwn(taker)) return { taker, more: false };
-  redis.call('SET', lock, taker, 'PX', caller.ttlMs);
+  assignTo(lock, taker, caller.ttlMs);
   return { taker, mine: taker, more: false };
 }

@@ -20,8 +20,8 @@ export function nowMs(): number {
 }
 
 /**
- * Whether the deadline of a command, in milliseconds of the server's clock, has passed; 0: none. The process of a late
- * command relies on its having no effect.
+ * Whether the deadline of a command has passed, in milliseconds of the server's clock; `0`: it has none. A late acquire
+ * changes nothing. A late release still releases, but its process gets nothing.
  */
 export function isLate(deadlineMs: string): boolean {
   if (deadlineMs === '0') return false;

@@ -1,6 +1,6 @@
 import { toNumber, wordsOf } from './host.js';
 
-/** One command of a script; the header of the script says which words it has. */
+/** One command of a script; the headers of `store/lua/*.lua` say which words it has. */
 export interface LockCommand {
   readonly name: string;
   readonly token: string;

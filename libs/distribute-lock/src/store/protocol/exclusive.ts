@@ -19,7 +19,7 @@ import { append, arrivalOf } from './queue.js';
 import type { Reply } from './reply.js';
 import { redis, type Fault } from './server.js';
 import { isSilent } from './silence.js';
-import { claim, raiseExpiry, takeServed, takeUnqueued } from './take.js';
+import { claim, raiseExpiry, assignTo, takeUnqueued } from './take.js';
 import { isReadToken, processPrefix } from './host.js';
 import { waitBehind } from './wait.js';
 import { QUEUE_TTL_MS } from '../protocol.js';
@@ -78,7 +78,7 @@ export function acquireHeld(lock: string, queue: string, command: LockCommand, f
     if (turn === 'reader') return [DELEGATED, 0, 0];
     if (turn === 'more') return waitBehind(undefined, queue, token, waits, 0);
     if (turn === 'own') {
-      takeServed(lock, token, ttlMs);
+      assignTo(lock, token, ttlMs);
       redis.call('ZREM', queue, token);
       return [GRANTED, fencingTokens(block), redis.call('ZCARD', queue)];
     }
@@ -91,9 +91,8 @@ export function acquireHeld(lock: string, queue: string, command: LockCommand, f
 }
 
 /**
- * Releases the lock, removes the token from the queue, or undoes an attempt. Decides who gets the lock: the head of the
- * queue, or the next attempt of the releasing process if no other process waits. A late release also hands the lock over,
- * but grants nothing to its own process.
+ * Releases the lock, removes the token from the queue, or undoes an attempt. A released lock goes to the head of the queue,
+ * or to `next` if the queue is empty. A late release also hands the lock over, but grants nothing to its own process.
  */
 export function release(lock: string, queue: string, { token, next, ttlMs, block, deadlineMs }: LockCommand): Reply {
   const granted = next === '' || isLate(deadlineMs) ? '' : next;
@@ -108,7 +107,7 @@ export function release(lock: string, queue: string, { token, next, ttlMs, block
   const own = granted === '-' ? processPrefix(token) : '';
   // A full server accepts this first write and all later writes.
   let [head, score] = redis.call('ZPOPMIN', queue);
-  // The waiter gives up an offer of which it received no message, so it is still queued.
+  // After a short offer the holder's own token may still be queued.
   if (head === token) [head, score] = redis.call('ZPOPMIN', queue);
   if (head === undefined) {
     if (!wanted) {
@@ -125,7 +124,7 @@ export function release(lock: string, queue: string, { token, next, ttlMs, block
     const offeredMs = offer(lock, queue, head, score);
     return wanted ? [QUEUED, offeredMs, 0] : [PASSED, 0, 0];
   }
-  takeServed(lock, head, ttlMs);
+  assignTo(lock, head, ttlMs);
   return [GRANTED_NEXT, fencingTokens(block), head];
 }
 

@@ -4,10 +4,10 @@ import { redis } from './server.js';
 import { fenceMs } from './settings.js';
 import { decimalOf, digits, markParts, sixDigits, toNumber } from './host.js';
 
-/** Later tokens must not repeat, and must be safe integers. */
-const LARGEST = 9_007_199_250_000_000;
+/** Counters from this number on are rejected, because later tokens would not be safe integers. */
+export const FENCE_LIMIT = 9_007_199_250_000_000;
 
-/** The last token that was issued in this call, once the counter was read. */
+/** The last token that was issued, in this call or before; undefined until the counter is read. */
 let last: number | undefined;
 /** The number that the counter has; undefined if it must be written again. */
 let saved: number | undefined;
@@ -24,7 +24,7 @@ export function forgetCounter(): void {
 /** The value of a counter of fencing tokens; undefined if it is invalid. */
 export function fenceNumber(text: string | false): number | undefined {
   const number = text === false ? 0 : decimalOf(text);
-  if (number === undefined || number < 0 || number >= LARGEST || number !== Math.floor(number)) return undefined;
+  if (number === undefined || number < 0 || number >= FENCE_LIMIT || number !== Math.floor(number)) return undefined;
   return number;
 }
 
@@ -59,7 +59,7 @@ function markedNumber(before: string): number {
  */
 export function fencingTokens(count: number): number {
   if (last === undefined) {
-    // One command reads and writes the counter, as text: it is rarely ahead of the clock.
+    // One command reads and writes the counter. It writes the clock, because the counter is rarely ahead of it.
     const now = time();
     const text = now[0] + sixDigits(now[1]);
     const before = swapFence(text);
@@ -83,9 +83,9 @@ export function fencingTokens(count: number): number {
   return first;
 }
 
-/** The numbers of a call start at `first`, if they would be smaller. */
-export function raiseTo(first: number): void {
-  if (last === undefined || last < first) last = first;
+/** Counts a token as issued: later tokens of this call are larger. */
+export function raiseTo(issued: number): void {
+  if (last === undefined || last < issued) last = issued;
 }
 
 /** Writes the counter at the end of a call, if its number changed. */

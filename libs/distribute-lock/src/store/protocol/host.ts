@@ -1,7 +1,7 @@
 import { REFUSED } from '../lua/generated/reply-codes.js';
 import type { Reply } from './reply.js';
 
-// What Lua and TypeScript do in different ways: patterns and errors. Lua counts bytes, so tokens and prefixes are ASCII here. `host.lua` has the same functions by the same names.
+// What Lua and TypeScript do in different ways: patterns, numbers as text, tables and errors. Lua counts bytes, so tokens and prefixes are ASCII here. `host.lua` has the same functions by the same names.
 
 const WORDS = /^([a-z]) (\S+) ?(\S*) ?(\S*) ?(\S*) ?(\S*)$/;
 const PROCESS = /^([\w-]{22}):[A-Za-z0-9]+(?::[A-Za-z0-9]+)?$/;
@@ -21,7 +21,7 @@ export const digits = (number: number): string => number.toFixed(0);
 /** A number as text that denotes exactly this number. */
 export const exactly = (number: number): string => String(number);
 
-/** The six words of a command; missing ones are empty. Empty if the text is no command. */
+/** The six words of a command; missing ones are empty. Without values if the text is no command. */
 export function wordsOf(text: string): readonly [string, string, string, string, string, string] {
   return (WORDS.exec(text)?.slice(1) ?? []) as [string, string, string, string, string, string];
 }
@@ -44,7 +44,7 @@ export const processPrefix = (token: string): string => token.slice(0, 23);
 /** The first 11 characters of a process id: the name of its inbox. Only this part may become part of a name. */
 export const channelPart = (process: string): string => process.slice(0, 11);
 
-/** The token of a reader has `r` as its third part. A two-part token may also end in `:r`: the 27th of a process. */
+/** The token of a reader has `r` as its third part. A token of two parts that ends in `:r` is the 27th of a process. */
 export const isReadToken = (token: string): boolean => READER.test(token);
 
 /** The weight of a semaphore's owner token; 0 if it has another form. */

@@ -3,14 +3,11 @@ import { isLate, nowMs } from './clock.js';
 import { counterKey, setCounterKey } from './counter-key.js';
 import { commandOf, type LockCommand } from './command.js';
 import { acquire, acquireHeld, release, renew, takeFree } from './exclusive.js';
-import { fencingTokens, saveFence } from './fencing-tokens.js';
+import { FENCE_LIMIT, fencingTokens, saveFence } from './fencing-tokens.js';
 import { addReply, type Replies, type Reply } from './reply.js';
 import { ARGV, KEYS, redis } from './server.js';
 import { takeUnqueued } from './take.js';
 import { isPlainRelease, safely, tokenOfRelease, toNumber, wordsOf } from './host.js';
-
-/** Fencing tokens beyond this number are issued by the rule for the clock. */
-const LARGEST = 9_007_199_250_000_000;
 
 /** Replies to all commands; a number if each had the common case. */
 export function runLocks(): number | Replies {
@@ -19,7 +16,7 @@ export function runLocks(): number | Replies {
   return alone ?? runOtherLocks();
 }
 
-/** As `runLocks`, behind `runOtherLocks.lua`, which does in Redis what `runAlone` does. */
+/** The entry of the script in Redis, where `runOtherLocks.lua` comes before it and does what `runAlone` does. */
 function runOtherLocks(): number | Replies {
   setCounterKey(KEYS[0]);
   return KEYS.length === 3 ? runOne(KEYS[1], KEYS[2], ARGV[0]) : runBatch();
@@ -40,11 +37,11 @@ function runAlone(lock: string, queue: string, text: string): number | undefined
   if (takeUnqueued(lock, token, ttlMs) !== true) return undefined;
   // An increment is cheaper than writing the clock. If the server rejects it, the clock is written; the lock is taken.
   const last = redis.pcall('INCRBY', counterKey, blockText);
-  if (typeof last !== 'number' || last <= 0 || last >= LARGEST) return undefined;
+  if (typeof last !== 'number' || last <= 0 || last >= FENCE_LIMIT) return undefined;
   return last - toNumber(blockText) + 1;
 }
 
-/** A single command in another case. */
+/** A single command that `runAlone` did not complete. An acquire is as in `acquire`, but a grant is a plain number. */
 function runOne(lock: string, queue: string, text: string): number | Reply {
   const command = commandOf(text);
   if (command.name !== 'a' && command.name !== 'w') return withCounter(runCommand(lock, queue, command));
@@ -85,9 +82,9 @@ function issue(count: number): number {
 }
 
 /**
- * Runs several commands of the common case: each lock is free or held by the command's own token, and none has waiters.
- * One call checks all queues. The loop ends at the first command of another case.
- * @returns the numbers of fencing tokens of the commands that ran, in their order
+ * Runs several commands of the common case: each acquire finds a free lock, each release finds its own token, and no lock
+ * has waiters. One command checks all queues. The loop ends at the first command of another case.
+ * @returns how many fencing tokens each command that ran needs, in their order; 0 for a release
  */
 function runCommonCases(): number[] {
   const blocks: number[] = [];
@@ -114,7 +111,7 @@ function runCommonCases(): number[] {
   return blocks;
 }
 
-/** @param blocks - of the commands that have run: their numbers of fencing tokens */
+/** @param blocks - how many fencing tokens each command that has run needs */
 function runAll(blocks: readonly number[]): Replies {
   const replies: Replies = [];
   for (let i = 0; i < ARGV.length; i += 1) {

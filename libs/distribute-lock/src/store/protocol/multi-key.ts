@@ -5,7 +5,7 @@ import { setCounterKey } from './counter-key.js';
 import { addReply, type Replies, type Reply } from './reply.js';
 import { ARGV, KEYS, redis } from './server.js';
 import { fenceMs } from './settings.js';
-import { takeServed } from './take.js';
+import { assignTo } from './take.js';
 import { allWords, digits, safely, toNumber } from './host.js';
 
 /** Acquires several exclusive locks for one caller: all of them or none. */
@@ -38,7 +38,7 @@ function takeAll(first: number, tokens: readonly string[], ttlMs: number, deadli
   }
   for (let i = 0; i < tokens.length; i += 1) {
     const lock = KEYS[first + stride() * i];
-    if (redis.call('PTTL', lock) < ttlMs) takeServed(lock, tokens[i], ttlMs);
+    if (redis.call('PTTL', lock) < ttlMs) assignTo(lock, tokens[i], ttlMs);
   }
   return [GRANTED, numbersFor(first, tokens.length), 0];
 }

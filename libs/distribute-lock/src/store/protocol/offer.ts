@@ -7,17 +7,17 @@ import { liveProcesses } from './silence.js';
 import { processPart } from './host.js';
 
 /**
- * Offers the lock to a waiter, which has left the queue: the key holds its token for the claim window. The waiter claims
- * the offer by acquire. If the message reaches no subscriber, the offer is short and the next process is notified. The
- * number of receivers decides nothing else, because a subscription to another server is not counted here. The waiter then
- * keeps its place, as if it had made no attempt for a claim window: it leaves the queue unless its process makes another
- * one.
+ * Offers the lock to a waiter that was removed from the queue: the key holds its token for the claim window, and the waiter
+ * claims it by acquire. If no subscriber receives the message, the offer is short, and the next process is notified. The
+ * waiter is then queued again at its former place, because its subscription may be on a server that is not counted here.
+ * Its last attempt counts as one claim window old, so it counts as silent until its next attempt.
  * @returns the milliseconds of the offer
  */
 export function offer(lock: string, queue: string, head: string, score: string): number {
   redis.call('SET', lock, head, 'PX', CLAIM_WINDOW_MS);
   if (notify(head, 'g', lock) !== 0) return CLAIM_WINDOW_MS;
   redis.call('PEXPIRE', lock, SHORT_OFFER_MS);
+  // Before the waiter is queued again, so that it is not notified itself.
   wakeNext(lock, queue);
   redis.call('ZADD', queue, arrivalOf(score) + stampOf(nowMs() - CLAIM_WINDOW_MS), head);
   redis.call('PEXPIRE', queue, QUEUE_TTL_MS);

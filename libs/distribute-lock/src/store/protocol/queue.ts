@@ -3,12 +3,12 @@ import { nowMs } from './clock.js';
 import { redis } from './server.js';
 import { isReadToken, toNumber } from './host.js';
 
-/*
- * Every queued token has an arrival number. Its fraction is the time of the last attempt: the server's milliseconds
- * modulo STAMPS. Readers come before all others: their numbers start far below 0, so the head shows whether a reader
- * waits.
+/**
+ * The score of a queued token is its arrival number plus a stamp. The numbers of readers start here, far below 0, so readers
+ * come before all others, and the head shows whether a reader waits.
  */
 export const READERS_FROM = -(2 ** 36);
+/** The stamp is the time of the last attempt: the server's milliseconds modulo this number, divided by it. */
 export const STAMPS = 2 ** 16;
 
 /** The time of an attempt, as the fraction of a score. */
@@ -17,7 +17,7 @@ export const stampOf = (ms: number): number => (ms % STAMPS) / STAMPS;
 /** The arrival number of a score. */
 export const arrivalOf = (score: string): number => Math.floor(toNumber(score));
 
-/** The number of the last arrival. Usually the queue is empty or holds one kind of token. */
+/** The number of the last arrival. Behind a writer at the tail, a reader may have arrived later, so it is read too. */
 function lastArrival(queue: string): number {
   const tail = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES');
   if (tail.length === 0) return 0;

@@ -10,8 +10,8 @@ import { ARGV, KEYS, redis } from './server.js';
 import { raiseExpiry } from './take.js';
 import { emptyTable, processIn, processPart, toNumber } from './host.js';
 
-/** Maximum number of waiting processes that one call notifies. */
-const MOST_NOTIFIED = 100;
+/** Number of queued tokens that one call reads to find a process that a message reaches. */
+const MOST_TRIED = 100;
 
 /** One step of a lock on one of several independent primaries. */
 export function runQuorumStep(): Reply {
@@ -69,27 +69,27 @@ function releaseVote(
   if (mine) redis.call('DEL', lock);
   if (instead !== owner) redis.call('ZREM', queue, owner);
   const notified = mine && notifies ? notifyNext(lock, queue) : 0;
-  // A resent step must not queue the token again.
+  // A repeated or late release must not queue a token.
   if (mine && instead !== '-' && !late) append(queue, instead);
   return [mine ? VOTE : NO_VOTE, notified, 0];
 }
 
 /**
- * Notifies the first waiting process that responds, and removes the tokens of dead processes in front of it.
+ * Notifies the first queued process that a message reaches, and removes its token and the tokens in front of it.
  * @returns 1 if a process was notified
  */
 function notifyNext(lock: string, queue: string): number {
-  const dead = emptyTable<boolean>();
+  const unreached = emptyTable<boolean>();
   const gone: string[] = [];
   let notified = 0;
-  for (const next of redis.call('ZRANGE', queue, 0, MOST_NOTIFIED - 1)) {
+  for (const next of redis.call('ZRANGE', queue, 0, MOST_TRIED - 1)) {
     const process = processPart(next);
     gone.push(next);
-    if (dead[process] !== true && notify(next, 'g', lock) !== 0) {
+    if (unreached[process] !== true && notify(next, 'g', lock) !== 0) {
       notified = 1;
       break;
     }
-    dead[process] = true;
+    unreached[process] = true;
   }
   removeAll(queue, gone);
   if (notified === 1) return 1;

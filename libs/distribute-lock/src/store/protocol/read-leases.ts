@@ -36,7 +36,7 @@ export function reads({ lock, readers }: ReadWriteKeys, token: string): boolean 
  * operator deleted the leases. Holders may still rely on those leases, so no reader may enter and no command may shorten
  * the lock.
  */
-export function anyoneReads({ readers }: ReadWriteKeys): boolean {
+export function hasReader({ readers }: ReadWriteKeys): boolean {
   const last = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES');
   return last.length > 0 && toNumber(last[1]) > nowMs();
 }
@@ -79,7 +79,7 @@ export const firstWriter = ({ queue }: ReadWriteKeys, upTo = '+inf'): string[] =
 
 /**
  * Closes the gate, except for queued readers up to the number `upTo`. It opens by itself when the writer makes no further
- * attempt.
+ * attempt. A closed gate keeps its value.
  * @returns whether it was open
  */
 export function closeGate({ gate }: ReadWriteKeys, upTo = NO_READER): boolean {
@@ -102,12 +102,13 @@ export function mayJoin({ queue, gate }: ReadWriteKeys, token: string): boolean 
   return score !== false && arrivalOf(score) <= toNumber(upTo);
 }
 
-/** Waiting readers and their scores, in turn. */
+/** Waiting readers and their scores, alternately. */
 export const readersInQueue = ({ queue }: ReadWriteKeys, upTo = '(0'): string[] =>
   redis.call('ZRANGE', queue, '-inf', upTo, 'BYSCORE', 'LIMIT', 0, MOST_LET_IN, 'WITHSCORES');
 
 /**
- * Admits waiting readers. An offer to a reader is a lease, for as long as an offer to a writer.
+ * Admits waiting readers and removes them from the queue; readers of silent processes get no lease. An offer to a reader is a
+ * lease, for as long as an offer to a writer.
  * @param own - has its lease already
  * @param lives - given if unresponsive processes count as dead
  * @returns false if no reader has a lease

@@ -19,7 +19,7 @@ import { beginReading, assignFree } from './assign-free.js';
 import { notify } from './notify.js';
 import { append } from './queue.js';
 import {
-  anyoneReads,
+  hasReader,
   closeGate,
   firstWriter,
   lend,
@@ -34,7 +34,7 @@ import {
 } from './read-leases.js';
 import type { Reply } from './reply.js';
 import { redis } from './server.js';
-import { claim, takeServed } from './take.js';
+import { claim, assignTo } from './take.js';
 import { digits, isReadToken, processPrefix } from './host.js';
 import { waitBehind } from './wait.js';
 
@@ -49,7 +49,7 @@ function enterFree(keys: ReadWriteKeys, token: string, reader: boolean, ttlMs: n
     if (taker !== undefined) return mine === undefined ? 'refused' : 'granted';
   }
   if (reader) return beginReading(keys, token, ttlMs, []) ? 'granted' : 'refused';
-  takeServed(keys.lock, token, ttlMs);
+  assignTo(keys.lock, token, ttlMs);
   redis.call('UNLINK', keys.readers, keys.gate);
   return 'granted';
 }
@@ -63,7 +63,7 @@ function join(keys: ReadWriteKeys, token: string, ttlMs: number): boolean {
     letMoreIn(keys);
     return true;
   }
-  if (redis.call('GET', keys.lock) !== READERS || !mayJoin(keys, token) || !anyoneReads(keys)) return false;
+  if (redis.call('GET', keys.lock) !== READERS || !mayJoin(keys, token) || !hasReader(keys)) return false;
   lend(keys, token, ttlMs);
   settleReaders(keys);
   redis.call('ZREM', keys.queue, token);
@@ -120,7 +120,7 @@ export function enter(keys: ReadWriteKeys, command: LockCommand): Reply {
  */
 export function steal({ lock, queue, readers, gate }: ReadWriteKeys, command: LockCommand): Reply {
   if (isLate(command.deadlineMs)) return [TOO_LATE, nowMs(), 0];
-  takeServed(lock, command.token, command.ttlMs);
+  assignTo(lock, command.token, command.ttlMs);
   redis.call('UNLINK', readers, gate);
   return [GRANTED, fencingTokens(command.block), redis.call('ZCARD', queue)];
 }
@@ -129,7 +129,7 @@ export function steal({ lock, queue, readers, gate }: ReadWriteKeys, command: Lo
 function openGate(keys: ReadWriteKeys): void {
   if (firstWriter(keys).length > 0) return;
   redis.call('DEL', keys.gate);
-  if (anyoneReads(keys)) letMoreIn(keys);
+  if (hasReader(keys)) letMoreIn(keys);
 }
 
 /** Releases one of several readers; `next` joins the others unless a writer waits. */
@@ -158,7 +158,7 @@ export function leave(keys: ReadWriteKeys, { token, next, ttlMs, block, deadline
   if (reader) {
     if (!reads(keys, token)) return [LOST, 0, 0];
     redis.call('ZREM', readers, token);
-    if (anyoneReads(keys)) return leaveOthers(keys, own, ttlMs, block);
+    if (hasReader(keys)) return leaveOthers(keys, own, ttlMs, block);
   }
   if (own !== undefined) append(queue, own);
   const { taker, mine } = assignFree(keys, reader ? 'reader' : 'writer', { isReader: reader, own, process, ttlMs });
@@ -168,8 +168,8 @@ export function leave(keys: ReadWriteKeys, { token, next, ttlMs, block, deadline
   return [PASSED, 0, 0];
 }
 
-/** The first write removes a token from the queue, which a full server accepts; it would reject a longer lease first. */
-function keepReading(keys: ReadWriteKeys, token: string, ttlMs: number, exact: boolean): Reply {
+/** The removal from the queue comes first, because a full server accepts it, and then all later writes. */
+function renewReading(keys: ReadWriteKeys, token: string, ttlMs: number, exact: boolean): Reply {
   redis.call('ZREM', keys.queue, token);
   if (exact) redis.call('ZADD', keys.readers, nowMs() + ttlMs, token);
   else lend(keys, token, ttlMs);
@@ -178,11 +178,11 @@ function keepReading(keys: ReadWriteKeys, token: string, ttlMs: number, exact: b
 }
 
 /** Extends the lease of a reader or writer; shortens it only if the command says so. */
-export function keep(keys: ReadWriteKeys, command: LockCommand): Reply {
+export function renewEither(keys: ReadWriteKeys, command: LockCommand): Reply {
   const { token } = command;
   if (!isReadToken(token)) return renew(keys.lock, keys.queue, command);
   if (!reads(keys, token)) return [LOST, 0, 0];
-  return keepReading(keys, token, command.ttlMs, command.exact);
+  return renewReading(keys, token, command.ttlMs, command.exact);
 }
 
 /**
@@ -190,7 +190,7 @@ export function keep(keys: ReadWriteKeys, command: LockCommand): Reply {
  * because the writer relies on it.
  */
 export function downgrade(keys: ReadWriteKeys, { token, ttlMs, readToken }: LockCommand): Reply {
-  if (reads(keys, readToken)) return keepReading(keys, readToken, ttlMs, false);
+  if (reads(keys, readToken)) return renewReading(keys, readToken, ttlMs, false);
   redis.call('ZREM', keys.queue, readToken);
   const owner = redis.call('GET', keys.lock);
   if (owner !== token) return [LOST, owner === false ? 0 : 1, 0];

@@ -1,5 +1,5 @@
--- A single command for a lock without waiters, with the results of `runAlone` in locks.ts. `npm run bench -- --quick` pays for
--- it, row "lone lock": each function of a script costs time in every call, also if it does not run.
+-- Completes a single command for a lock without waiters, with the results of `runAlone` in locks.ts. Redis creates each
+-- function of a script in every call, so this part has none. Its benchmark is the lone lock of `npm run bench -- --quick`.
 if #KEYS == 3 then
   local call, lock, text = redis.call, KEYS[2], ARGV[1]
   if string.sub(text, 1, 1) == 'd' then

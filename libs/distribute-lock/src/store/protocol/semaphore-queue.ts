@@ -78,7 +78,7 @@ export function enqueue(state: Semaphore, token: string): QueuedPlace {
   return adjacent ? 1 : 3;
 }
 
-/** 1 if another process waits, else 0. Places of the own process are no contention. */
+/** 1 if another process waits, else 0. Reads the first places only, so it may miss one in a long queue. */
 export function others(state: Semaphore, token: string): number {
   const process = processIn(token);
   const last = tailOf(state);
@@ -125,7 +125,7 @@ function assign(state: Semaphore, self: string | undefined, ttlMs: number): Serv
     const permits = permitsIn(first);
     const isUsable = weight > 0 && weight <= permits;
     if (!isUsable || weight > permits - state.used) {
-      // A head blocks the queue unless its process does not respond.
+      // A head that does not fit blocks the queue while its process responds. A token without a weight is removed.
       if (isUsable && (first === self || placeEnd(state, first) > now)) {
         return { self: served, missed, stopped: false };
       }

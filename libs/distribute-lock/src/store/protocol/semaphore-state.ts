@@ -1,4 +1,5 @@
 import { nowMs } from './clock.js';
+import { removeAll } from './queue.js';
 import { redis } from './server.js';
 import { digits, emptyTable, permitsIn, permitsOfValue, toNumber, weightIn } from './host.js';
 
@@ -24,7 +25,7 @@ export interface Semaphore {
   limit: number | undefined;
   /** Ends of the valid leases, including offers; undefined until they are read. */
   ends: Record<string, number | undefined> | undefined;
-  /** Tokens that have a lease, or had one in this call, in the order of the leases. */
+  /** Tokens that have a lease, or had one in this call. */
   holders: string[];
   /** The sum of the weights of the valid leases. A stored counter could drift. */
   used: number;
@@ -173,7 +174,7 @@ export function settleSemaphore(state: Semaphore): void {
     return;
   }
   const over = redis.call('ZRANGE', state.held, '-inf', nowMs(), 'BYSCORE', 'LIMIT', 0, MOST_REMOVED);
-  if (over.length > 0) redis.call('ZREM', state.held, ...over);
+  removeAll(state.held, over);
   expireAt(state, last);
 }
 

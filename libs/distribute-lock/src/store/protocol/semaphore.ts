@@ -17,8 +17,8 @@ export function acquirePermits(state: Semaphore, command: LockCommand): Reply {
   const waits = command.name === 'w';
   if (isLate(command.deadlineMs)) return [TOO_LATE, nowMs(), 0];
   const ends = leasesOf(state);
-  // The value of a foreign client may look like that of a semaphore. The leases end with the key, so without them it is
-  // foreign.
+  // The value of a foreign client may look like that of a semaphore, so a key without valid leases counts as foreign. In the
+  // last millisecond of the last lease this is wrong, and the caller waits longer than it must.
   if (state.isStored && state.used === 0) return waitForKey(state, token, waits);
   state.unsettled = true;
   if (ends[token] !== undefined) {
@@ -43,19 +43,22 @@ function waitForKey(state: Semaphore, token: string, waits: boolean): Reply {
   return [QUEUED, leftMs, OTHER_KIND];
 }
 
-/** Releases the permits, removes the token from the queue, or undoes an attempt. Each case serves the tokens behind it. */
+/**
+ * Releases the permits, removes the token from the queue, or undoes an attempt. While permits are in use, each case then
+ * serves the queue.
+ */
 export function releasePermits(state: Semaphore, { token, next, ttlMs, block, deadlineMs }: LockCommand): Reply {
   const wanted = next === '' || isLate(deadlineMs) ? undefined : next;
   const ends = leasesOf(state);
-  const isHeld = state.used > 0;
-  const isFound = ends[token] !== undefined;
-  state.unsettled = state.unsettled || isHeld;
-  if (isFound) takeBack(state, token);
+  const inUse = state.used > 0;
+  const holds = ends[token] !== undefined;
+  state.unsettled = state.unsettled || inUse;
+  if (holds) takeBack(state, token);
   else leaveQueue(state, token);
-  if (!isHeld) return [LOST, 0, 0];
-  if (!isFound || wanted === undefined) {
+  if (!inUse) return [LOST, 0, 0];
+  if (!holds || wanted === undefined) {
     serve(state);
-    return [isFound ? FREE : LOST, 0, 0];
+    return [holds ? FREE : LOST, 0, 0];
   }
   // `next` may have an offer of which its process does not know.
   const isOffered = ends[wanted] !== undefined;
@@ -72,13 +75,14 @@ export function releasePermits(state: Semaphore, { token, next, ttlMs, block, de
  */
 export function renewPermits(state: Semaphore, { token, ttlMs, exact }: LockCommand): Reply {
   const score = state.limit === undefined ? false : redis.call('ZSCORE', state.held, token);
-  const present = score === false ? 0 : toNumber(score);
-  if (present <= nowMs()) return [LOST, 0, 0];
+  const presentEnd = score === false ? 0 : toNumber(score);
+  if (presentEnd <= nowMs()) return [LOST, 0, 0];
   const endsAt = nowMs() + ttlMs;
-  if (exact && endsAt < present) {
+  if (exact && endsAt < presentEnd) {
+    // `raise` compares with the known end, so 0 lets it shorten the lease. A full server accepts its first write.
     leasesOf(state)[token] = 0;
     raise(state, token, ttlMs);
-  } else if (endsAt > present) {
+  } else if (endsAt > presentEnd) {
     if (state.ends !== undefined) state.ends[token] = endsAt;
     // A full server accepts this first write and all later writes.
     redis.call('PEXPIREAT', state.lock, endsAt, 'GT');

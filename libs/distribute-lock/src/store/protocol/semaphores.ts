@@ -38,6 +38,7 @@ function runStep(i: number): Reply {
   return run(present, ARGV[i]);
 }
 
+/** Any reply but a refusal. */
 const SETTLED: Reply = [RENEWED, 0, 0];
 
 /** @param later - whether another command of this call follows */

@@ -11,7 +11,7 @@ export interface Status {
 export type Value = string | number;
 
 /**
- * The Redis commands that the rules use, with their replies as a script receives them: nothing is `false`, scores are
+ * The Redis commands that the rules use, with their replies as a script receives them: an absent value is `false`, scores are
  * text. In Redis this is the global `redis`; elsewhere the rules run on a server in memory.
  * @noSelf
  */

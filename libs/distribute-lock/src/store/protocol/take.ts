@@ -13,8 +13,8 @@ export function takeUnqueued(lock: string, token: string, ttlMs: number | string
   return 'err' in set ? set : true;
 }
 
-/** Takes a lock after its queue was served, when it is known to be free. */
-export function takeServed(lock: string, token: string, ttlMs: number): void {
+/** Makes the token the holder without a check: the caller has decided that it may. */
+export function assignTo(lock: string, token: string, ttlMs: number): void {
   redis.call('SET', lock, token, 'PX', ttlMs);
 }
 

@@ -16,6 +16,7 @@ export function waitBehind(
   leftMs: number,
 ): Reply {
   const process = owner === undefined ? undefined : processIn(owner);
+  // No message announces the end of a foreign value, or of a semaphore.
   const isForeign = owner !== undefined && process === undefined && owner !== READERS;
   if (!waits) return [BUSY, leftMs, isForeign ? 1 : 0];
   const code = append(queue, token) ? QUEUED : STILL_QUEUED;
