@@ -15,19 +15,41 @@ import { search, STARVED, type Found, type Limits } from './search.js';
 import { CheckedRules } from './server-check.js';
 import { Names } from './state.js';
 
-const { values } = parseArgs({
-  options: {
-    kind: { type: 'string' },
-    states: { type: 'string' },
-    processes: { type: 'string' },
-    flight: { type: 'string' },
-    plant: { type: 'string' },
-    plants: { type: 'boolean', default: false },
-    sample: { type: 'boolean', default: false },
-    server: { type: 'boolean', default: false },
-    verbose: { type: 'boolean', default: false },
-  },
-});
+const { values } = options();
+
+function options() {
+  try {
+    return parseArgs({
+      options: {
+        kind: { type: 'string' },
+        states: { type: 'string' },
+        processes: { type: 'string' },
+        flight: { type: 'string' },
+        plant: { type: 'string' },
+        plants: { type: 'boolean', default: false },
+        sample: { type: 'boolean', default: false },
+        server: { type: 'boolean', default: false },
+        verbose: { type: 'boolean', default: false },
+      },
+    });
+  } catch (error) {
+    return endWith((error as Error).message);
+  }
+}
+
+/** Ends the program because of a wrong option. */
+function endWith(message: string): never {
+  console.error(`model: ${message}`);
+  process.exit(2);
+}
+
+/** The whole number of an option, from 1 to `most`. */
+function count(name: 'states' | 'processes' | 'flight', otherwise: number, most: number): number {
+  const text = values[name];
+  const number = text === undefined ? otherwise : Number(text);
+  if (Number.isInteger(number) && number >= 1 && number <= most) return number;
+  return endWith(`--${name} must be a whole number from 1 to ${most}, but is "${text}".`);
+}
 
 /** Up to three processes with three commands in flight, then fewer for the waiters. */
 interface Part {
@@ -37,11 +59,11 @@ interface Part {
 }
 
 function partsOf(kind: Kind, states: number): Part[] {
-  const processes = Number(values.processes ?? 3);
+  const processes = count('processes', 3, 3);
   const onDepth = (depth: number, count: number): void => {
     if (values.verbose) console.log(`  depth ${depth}: ${count} states`);
   };
-  const flight = Number(values.flight ?? 3);
+  const flight = count('flight', 3, 3);
   const few = Math.ceil(states / 8);
   return [
     { what: `${processes} processes`, config: configOf(kind, processes, flight), limits: { states, onDepth } },
@@ -120,15 +142,16 @@ async function findPlant(plant: (typeof PLANTS)[number], states: number, isShown
 }
 
 async function main(): Promise<boolean> {
-  const states = Number(values.states ?? (values.sample ? (values.plants ? 320_000 : 40_000) : 3_000_000));
+  const sampled = values.plants ? 320_000 : 40_000;
+  const states = count('states', values.sample ? sampled : 3_000_000, 100_000_000);
   if (values.plant !== undefined) {
     const plant = PLANTS.find(({ name }) => name === values.plant);
     if (plant === undefined)
-      throw new Error(`There is no plant "${values.plant}". Plants: ${PLANTS.map(({ name }) => name).join(', ')}`);
+      endWith(`There is no plant "${values.plant}". Plants: ${PLANTS.map(({ name }) => name).join(', ')}`);
     return findPlant(plant, states, true);
   }
   const kinds = KINDS.filter((kind) => values.kind === undefined || values.kind === kind);
-  if (kinds.length === 0) throw new Error(`There is no kind "${values.kind}". Kinds: ${KINDS.join(', ')}`);
+  if (kinds.length === 0) endWith(`There is no kind "${values.kind}". Kinds: ${KINDS.join(', ')}`);
   let isGood = true;
   if (values.plants) {
     for (const plant of PLANTS)

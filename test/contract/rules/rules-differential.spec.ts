@@ -86,6 +86,7 @@ describe.each(['onePrimary', 'cluster', 'largeCluster'] as const)('The rules for
           throw new Error(`sequence ${seed + i}: ${(error as Error).message}`, { cause: error });
         }
       }
+      expect(commands).toBeGreaterThan(SEQUENCES);
       process.stdout.write(`${layout}, ${only}: ${commands} commands, no difference\n`);
     },
     900_000,

@@ -1,4 +1,4 @@
-import { processOf } from '../../runtime/owner-token.js';
+import { kindOfToken, processOf } from '../../runtime/owner-token.js';
 import {
   BUSY,
   DELEGATED,
@@ -119,9 +119,10 @@ export class MemoryLocks {
   }
 
   private run(request: LockName, text: string): Replies {
-    const { key, kind, ownerToken } = request;
+    const { key, ownerToken } = request;
+    const kind = kindOfToken(ownerToken);
     if (kind === 'semaphore') return this.call('semaphore', [key, ...NAMES.permits(key)], text);
-    if (kind === 'read' || ownerToken.endsWith(':r')) return this.runReadWrite(request, text);
+    if (kind === 'read') return this.runReadWrite(request, text);
     const reply = this.call('lock', [key, NAMES.queue(key)], text);
     return reply[0] === DELEGATED ? this.runReadWrite(request, text) : reply;
   }

@@ -1,10 +1,10 @@
+import { channelIdOf, processOf } from '../../runtime/owner-token.js';
 import { REFUSED } from '../lua/generated/reply-codes.js';
 import type { Reply } from './reply.js';
 
 // What Lua and TypeScript do in different ways: patterns, numbers as text, tables and errors. Lua counts bytes, so tokens and prefixes are ASCII here. `host.lua` has the same functions by the same names.
 
 const WORDS = /^([a-z]) (\S+) ?(\S*) ?(\S*) ?(\S*) ?(\S*)$/;
-const PROCESS = /^([\w-]{22}):[A-Za-z0-9]+(?::[A-Za-z0-9]+)?$/;
 const READER = /:[A-Za-z0-9]+:r$/;
 const PERMITS = /:[a-z0-9]+P(\d+):(\d+)$/;
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
@@ -33,7 +33,7 @@ export const allWords = (text: string): string[] => text.match(/\S+/g) ?? [];
  * The process id of an owner token `<process id>:<sequence>`, which may have a third part; undefined for the value of a
  * foreign client.
  */
-export const processIn = (token: string): string | undefined => PROCESS.exec(token)?.[1];
+export const processIn = (token: string): string | undefined => processOf(token);
 
 /** The first 22 characters: two tokens of one process have the same ones. */
 export const processPart = (token: string): string => token.slice(0, 22);
@@ -42,7 +42,7 @@ export const processPart = (token: string): string => token.slice(0, 22);
 export const processPrefix = (token: string): string => token.slice(0, 23);
 
 /** The first 11 characters of a process id: the name of its inbox. Only this part may become part of a name. */
-export const channelPart = (process: string): string => process.slice(0, 11);
+export const channelPart = (process: string): string => channelIdOf(process);
 
 /** The token of a reader has `r` as its third part. A token of two parts that ends in `:r` is the 27th of a process. */
 export const isReadToken = (token: string): boolean => READER.test(token);

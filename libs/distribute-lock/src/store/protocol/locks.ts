@@ -1,6 +1,6 @@
 import { FREE, GRANTED, TOO_LATE } from '../lua/generated/reply-codes.js';
 import { isLate, nowMs } from './clock.js';
-import { counterKey, setCounterKey } from './counter-key.js';
+import { setCounterKey } from './counter-key.js';
 import { commandOf, type LockCommand } from './command.js';
 import { acquire, acquireHeld, release, renew, takeFree } from './exclusive.js';
 import { FENCE_LIMIT, fencingTokens, saveFence } from './fencing-tokens.js';
@@ -11,7 +11,6 @@ import { isPlainRelease, safely, tokenOfRelease, toNumber, wordsOf } from './hos
 
 /** Replies to all commands; a number if each had the common case. */
 export function runLocks(): number | Replies {
-  setCounterKey(KEYS[0]);
   const alone = KEYS.length === 3 ? runAlone(KEYS[1], KEYS[2], ARGV[0]) : undefined;
   return alone ?? runOtherLocks();
 }
@@ -36,7 +35,7 @@ function runAlone(lock: string, queue: string, text: string): number | undefined
   if (raised !== '+' || redis.call('EXISTS', queue) === 1 || isLate(deadlineMs)) return undefined;
   if (takeUnqueued(lock, token, ttlMs) !== true) return undefined;
   // An increment is cheaper than writing the clock. If the server rejects it, the clock is written; the lock is taken.
-  const last = redis.pcall('INCRBY', counterKey, blockText);
+  const last = redis.pcall('INCRBY', KEYS[0], blockText);
   if (typeof last !== 'number' || last <= 0 || last >= FENCE_LIMIT) return undefined;
   return last - toNumber(blockText) + 1;
 }

@@ -38,17 +38,17 @@ import { claim, assignTo } from './take.js';
 import { digits, isReadToken, processPrefix } from './host.js';
 import { waitBehind } from './wait.js';
 
-/** What entering a free lock decides. */
-type Entered = 'granted' | 'refused' | 'more';
+/** What an attempt decides: the caller got the lock, others have it, or the call has reached its bounds. */
+type Entered = 'granted' | 'others' | 'more';
 
-/** Assigns a free lock to a waiter or to the caller. `more`: the call has reached its bounds. */
+/** Assigns a free lock to a waiter or to the caller. */
 function enterFree(keys: ReadWriteKeys, token: string, reader: boolean, ttlMs: number): Entered {
   if (redis.call('EXISTS', keys.queue) === 1) {
     const { taker, mine, more } = assignFree(keys, 'none', { isReader: reader, own: token, ttlMs, origin: token });
     if (more) return 'more';
-    if (taker !== undefined) return mine === undefined ? 'refused' : 'granted';
+    if (taker !== undefined) return mine === undefined ? 'others' : 'granted';
   }
-  if (reader) return beginReading(keys, token, ttlMs, []) ? 'granted' : 'refused';
+  if (reader) return beginReading(keys, token, ttlMs, []) ? 'granted' : 'others';
   assignTo(keys.lock, token, ttlMs);
   redis.call('UNLINK', keys.readers, keys.gate);
   return 'granted';
@@ -96,8 +96,8 @@ export function enter(keys: ReadWriteKeys, command: LockCommand): Reply {
   const reader = isReadToken(token);
   let owner = redis.call('GET', lock);
   if (owner === token) return claim(lock, queue, token, ttlMs, block);
-  let entered: Entered = reader && join(keys, token, ttlMs) ? 'granted' : 'refused';
-  if (owner === false && entered === 'refused') entered = enterFree(keys, token, reader, ttlMs);
+  let entered: Entered = reader && join(keys, token, ttlMs) ? 'granted' : 'others';
+  if (owner === false && entered === 'others') entered = enterFree(keys, token, reader, ttlMs);
   if (entered === 'more') return waitBehind(undefined, queue, token, waits, 0);
   if (entered === 'granted') {
     const first = fencingTokens(block);
@@ -178,7 +178,7 @@ function renewReading(keys: ReadWriteKeys, token: string, ttlMs: number, exact: 
 }
 
 /** Extends the lease of a reader or writer; shortens it only if the command says so. */
-export function renewEither(keys: ReadWriteKeys, command: LockCommand): Reply {
+export function renewReadWrite(keys: ReadWriteKeys, command: LockCommand): Reply {
   const { token } = command;
   if (!isReadToken(token)) return renew(keys.lock, keys.queue, command);
   if (!reads(keys, token)) return [LOST, 0, 0];

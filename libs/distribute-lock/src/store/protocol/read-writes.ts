@@ -1,6 +1,6 @@
 import { commandOf } from './command.js';
 import { saveFence } from './fencing-tokens.js';
-import { downgrade, enter, renewEither, leave, steal } from './read-write.js';
+import { downgrade, enter, renewReadWrite, leave, steal } from './read-write.js';
 import type { ReadWriteKeys } from './read-leases.js';
 import { setCounterKey } from './counter-key.js';
 import { addReply, type Replies, type Reply } from './reply.js';
@@ -25,7 +25,7 @@ function run(keys: ReadWriteKeys, text: string): Reply {
   const command = commandOf(text);
   const { name } = command;
   if (name === 'a' || name === 'w') return enter(keys, command);
-  if (name === 'n') return renewEither(keys, command);
+  if (name === 'n') return renewReadWrite(keys, command);
   if (name === 'g') return downgrade(keys, command);
   if (name === 's') return steal(keys, command);
   return leave(keys, command);
