@@ -29,17 +29,6 @@ describe.each(KINDS)('The rules, with the kind %s', (kind) => {
   );
 
   it(
-    'have the same effect on the server of the model as on the server in memory',
-    async () => {
-      const [, commands] = /: ([\d,]+) commands had the same effect/.exec(
-        await model('--kind', kind, '--server', '--states', '20000'),
-      )!;
-      expect(Number(commands.replaceAll(',', ''))).toBeGreaterThan(5_000);
-    },
-    LIMIT_MS,
-  );
-
-  it(
     'break an invariant with each planted change',
     async () => {
       const lines = (await model('--kind', kind, '--plants', '--sample')).trim().split('\n');

@@ -87,7 +87,7 @@ function executed(rules: Rules, state: State, command: Command): { after: State;
   } catch (error) {
     throw new Broken(`the rules do not fail: ${String(error)}`, `the server executes "${rules.textOf(command, 0)}"`);
   }
-  const messages = rules.server.messages;
+  const messages = rules.messages;
   const label = (): string =>
     `the server executes "${rules.textOf({ ...command, age: 0 }, 0).replace(/ 1 \d+/, '')}"${
       command.age > 0 ? ` ${command.age} ms after it was sent` : ''

@@ -160,14 +160,6 @@ export const PLANTS = [
     KEPT,
   ),
   exclusive(
-    'hand-over-without-offer',
-    'the next holder of another process gets an offer, which it must claim',
-    'exclusive',
-    '(head !== granted &&',
-    '(head === undefined &&',
-    FENCE,
-  ),
-  exclusive(
     'short-offer-of-a-lease',
     'an attempt of a waiter does not assign a held lock',
     'exclusive',

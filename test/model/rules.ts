@@ -1,38 +1,72 @@
 /** Executes one command of a process on the server of a state, as the transport of the kind does. */
 import { DELEGATED, FREE as FREED, GRANTED } from '../../libs/distribute-lock/src/store/lua/generated/reply-codes.js';
 import type { ScriptName } from '../../libs/distribute-lock/src/store/protocol/run-script.js';
-import type { Server } from '../../libs/distribute-lock/src/store/protocol/server.js';
+import { MemoryServer } from '../../libs/distribute-lock/src/store/memory/memory-server.js';
 import type { Config } from './config.js';
 import type { RunScript } from './load-rules.js';
-import { ModelServer } from './model-server.js';
-import type { Command, Names, State } from './state.js';
+import { NO_SCORES, NONE, type Command, type Entry, type Names, type State } from './state.js';
 
 export type Reply = readonly [code: number, x: number | string, y: number | string];
 
 export class Rules {
-  readonly server: ModelServer;
+  /** Messages of the last command, for the schedule. */
+  messages: string[] = [];
 
   constructor(
     readonly config: Config,
     readonly names: Names,
     private readonly runScript: RunScript,
-  ) {
-    this.server = new ModelServer(names);
-  }
+  ) {}
 
   /** Changes the state; returns the reply. */
   execute(state: State, command: Command): Reply {
-    this.server.state = state;
-    this.server.messages = [];
-    return this.executeOn(this.server, command, state.now);
+    this.messages = [];
+    const server = this.serverOf(state);
+    const script = this.scriptOf(command);
+    let reply = this.run(server, script, command, state.now);
+    if (reply[0] === DELEGATED && script === 'lock' && this.config.kind === 'read-write') {
+      reply = this.run(server, 'readwrite', command, state.now);
+    }
+    this.keep(state, server);
+    return reply;
   }
 
-  executeOn(server: Server, command: Command, now: number): Reply {
-    const script = this.scriptOf(command);
-    const reply = this.run(server, script, command, now);
-    return reply[0] === DELEGATED && script === 'lock' && this.config.kind === 'read-write'
-      ? this.run(server, 'readwrite', command, now)
-      : reply;
+  /** A server with the keys of the state. */
+  private serverOf({ entries, now, subscribed }: State): MemoryServer {
+    // No key ends while it is written.
+    let present = 0;
+    const publish = (channel: string, message: string): number => {
+      this.messages.push(message);
+      const process = this.names.processes.findIndex((id) => channel.endsWith(id.slice(0, 11)));
+      return (subscribed >> process) & 1;
+    };
+    const server = new MemoryServer({ nowMs: () => present, publish });
+    entries.forEach((entry, i) => {
+      if (entry === undefined) return;
+      const key = this.names.keys[i];
+      if (entry.value !== undefined) server.call('SET', key, entry.value);
+      entry.members.forEach((member, j) => server.call('ZADD', key, entry.scores[j], member));
+      if (entry.endsAt !== Infinity) server.call('PEXPIREAT', key, entry.endsAt);
+    });
+    present = now;
+    return server;
+  }
+
+  /** Writes the keys of a server into the state. A key that did not change, or has ended, keeps its entry. */
+  private keep(state: State, server: MemoryServer): void {
+    const before = state.entries;
+    state.entries = before.map((entry) => (entry !== undefined && entry.endsAt < state.now ? entry : undefined));
+    for (const [key, content, endsAt = Infinity] of server.dump()) {
+      const isText = typeof content === 'string';
+      const entry: Entry = {
+        value: isText ? content : undefined,
+        members: isText ? NONE : content.filter((_, i) => i % 2 === 0),
+        scores: isText ? NO_SCORES : content.filter((_, i) => i % 2 === 1).map(Number),
+        endsAt,
+      };
+      const index = this.names.keyIndex(key);
+      state.entries[index] = isSame(before[index], entry) ? before[index] : entry;
+    }
   }
 
   /** Writers of the last process use the script of exclusive locks first, which delegates commands to the other script. */
@@ -46,7 +80,7 @@ export class Rules {
     return isLast && !isReader && op !== 'g' && op !== 's' ? 'lock' : 'readwrite';
   }
 
-  private run(server: Server, script: ScriptName, command: Command, now: number): Reply {
+  private run(server: MemoryServer, script: ScriptName, command: Command, now: number): Reply {
     const { keys } = this.names;
     const { slots } = this.config;
     const at = 1 + 4 * slots[command.slot % slots.length].lock;
@@ -80,4 +114,11 @@ export class Rules {
         return `${op} ${token} ${ttlMs} 1 ${deadline}${op === 'a' && kind === 'exclusive' ? ' +' : ''}`;
     }
   }
+}
+
+function isSame(one: Entry | undefined, other: Entry): boolean {
+  if (one === undefined || one.value !== other.value || one.endsAt !== other.endsAt) return false;
+  if (one.members.length !== other.members.length) return false;
+  // Scores of ended leases are equal in a state, so their order may differ from that of the server.
+  return one.members.every((member, i) => other.scores[other.members.indexOf(member)] === one.scores[i]);
 }

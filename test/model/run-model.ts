@@ -2,8 +2,7 @@
  * The exhaustive search: `npm run test:model -- [--kind exclusive] [--states N] [--processes N] [--flight N] [--plant NAME] [--sample]`.
  * --kind: one kind instead of all; --states: the number of states of the first search;
  * --processes, --flight: up to 3 processes, with so many commands in flight; --plant: with this change of the rules;
- * --plants: each planted change; --sample: fewer states, as in CI;
- * --server: compares the server of the model with the server in memory instead.
+ * --plants: each planted change; --sample: fewer states, as in CI.
  */
 import { parseArgs } from 'node:util';
 
@@ -12,7 +11,6 @@ import { loadRules, type Change } from './load-rules.js';
 import { PLANTS } from './plants.mjs';
 import { Rules } from './rules.js';
 import { search, STARVED, type Found, type Limits } from './search.js';
-import { CheckedRules } from './server-check.js';
 import { Names } from './state.js';
 
 const { values } = options();
@@ -28,7 +26,6 @@ function options() {
         plant: { type: 'string' },
         plants: { type: 'boolean', default: false },
         sample: { type: 'boolean', default: false },
-        server: { type: 'boolean', default: false },
         verbose: { type: 'boolean', default: false },
       },
     });
@@ -44,7 +41,7 @@ function endWith(message: string): never {
 }
 
 /** The whole number of an option, from 1 to `most`. */
-function count(name: 'states' | 'processes' | 'flight', otherwise: number, most: number): number {
+function wholeNumber(name: 'states' | 'processes' | 'flight', otherwise: number, most: number): number {
   const text = values[name];
   const number = text === undefined ? otherwise : Number(text);
   if (Number.isInteger(number) && number >= 1 && number <= most) return number;
@@ -59,11 +56,11 @@ interface Part {
 }
 
 function partsOf(kind: Kind, states: number): Part[] {
-  const processes = count('processes', 3, 3);
+  const processes = wholeNumber('processes', 3, 3);
   const onDepth = (depth: number, count: number): void => {
     if (values.verbose) console.log(`  depth ${depth}: ${count} states`);
   };
-  const flight = count('flight', 3, 3);
+  const flight = wholeNumber('flight', 3, 3);
   const few = Math.ceil(states / 8);
   return [
     { what: `${processes} processes`, config: configOf(kind, processes, flight), limits: { states, onDepth } },
@@ -103,7 +100,6 @@ function showViolation({ violation }: Found): void {
 const readable = (move: string): string => move.replace(/([ABC])\1{21}/g, '$1');
 
 async function runKind(kind: Kind, states: number): Promise<boolean> {
-  if (values.server) return compareServers(kind, states);
   for (const part of partsOf(kind, states)) {
     const found = await runPart(part);
     show(kind, part, found);
@@ -112,14 +108,6 @@ async function runKind(kind: Kind, states: number): Promise<boolean> {
       return false;
     }
   }
-  return true;
-}
-
-async function compareServers(kind: Kind, states: number): Promise<boolean> {
-  const config = configOf(kind, 3, 3);
-  const rules = new CheckedRules(config, new Names(config), await loadRules(config.durations));
-  search(rules, { states });
-  console.log(`${kind}: ${rules.executed.toLocaleString('en')} commands had the same effect on both servers`);
   return true;
 }
 
@@ -143,7 +131,7 @@ async function findPlant(plant: (typeof PLANTS)[number], states: number, isShown
 
 async function main(): Promise<boolean> {
   const sampled = values.plants ? 320_000 : 40_000;
-  const states = count('states', values.sample ? sampled : 3_000_000, 100_000_000);
+  const states = wholeNumber('states', values.sample ? sampled : 3_000_000, 100_000_000);
   if (values.plant !== undefined) {
     const plant = PLANTS.find(({ name }) => name === values.plant);
     if (plant === undefined)
