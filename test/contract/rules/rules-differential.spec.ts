@@ -13,7 +13,7 @@ import { Steps, type Step } from './steps.js';
 
 const { numRuns: SEQUENCES, seed = Date.now() % 1e9 } = runsOf(
   'the rules and the scripts',
-  Number(process.env.RULES_SEQUENCES ?? 200),
+  Number(process.env.RULES_SEQUENCES ?? 400),
 );
 const STEPS = 40;
 

@@ -51,6 +51,8 @@ export class Steps {
   /** Virtual time in whole milliseconds, as far as the steps have moved it. */
   private nowMs = DAYS;
   private readonly scripts: readonly ScriptName[];
+  /** The token of the last acquire. */
+  private readonly recent = new Map<ScriptName, string>();
 
   constructor(
     private readonly random: Random,
@@ -142,7 +144,10 @@ export class Steps {
   private command(script: ScriptName): string {
     const { random } = this;
     const dice = random.next();
-    const token = this.token(script);
+    // Half of the later commands are those of a token that is likely to hold or to wait.
+    const known = dice < 0.5 || random.chance(0.5) ? undefined : this.recent.get(script);
+    const token = known ?? this.token(script);
+    if (dice < 0.5) this.recent.set(script, token);
     const ttlMs = random.pick([1, 140, 1_700, 1_800, 20_000, 20_000, 60_000]);
     const block = random.pick([1, 1, 16, 64]);
     const raised = script === 'lock' && random.chance(0.3) ? ' +' : '';
