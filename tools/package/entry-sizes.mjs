@@ -6,10 +6,10 @@ import { entries, LIBRARY } from './library.mjs';
 
 /** Bytes by entry. A test or an optional entry also counts the code of the core that it loads. */
 const BUDGETS = {
-  index: 102_000,
-  core: 86_000,
-  testing: 98_000,
-  'testing-contract': 54_500,
+  index: 108_000,
+  core: 92_000,
+  testing: 104_000,
+  'testing-contract': 60_500,
   dashboard: 24_000,
   otel: 3_600,
   prometheus: 3_200,
