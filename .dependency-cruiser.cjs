@@ -43,8 +43,8 @@ const library = (from, to) => ({
 const rows = ROWS.map((name, at) => {
   const below = [...ROWS.slice(at), ...GROUND];
   const allowed = name === 'keys' ? below.filter((other) => !NOT_FOR_KEYS.includes(other)) : below;
-  // only the store uses Lua
-  const lua = name === 'store' ? [] : [place('store/lua')];
+  // only the store uses scripts
+  const lua = name === 'store' ? [] : [place('store/generated')];
   return library(place(name), { path: allowed.map(place), pathNot: ['\\.spec\\.ts$', ...lua] });
 });
 

@@ -34,11 +34,17 @@ const composedScripts = {
   name: 'composed-scripts',
   setup({ onLoad }) {
     onLoad({ filter: /[\\/]lua-scripts\.ts$/ }, async ({ path }) => {
-      const { outputFiles } = await build({ entryPoints: [path], bundle: true, format: 'esm', write: false });
+      const { outputFiles } = await build({
+        entryPoints: [path],
+        bundle: true,
+        platform: 'node',
+        format: 'esm',
+        write: false,
+      });
       const code = Buffer.from(outputFiles[0].contents).toString('base64');
       const scripts = Object.entries(await import(`data:text/javascript;base64,${code}`));
-      const contents = scripts.map(([name, script]) => `export const ${name} = ${JSON.stringify(script)};`).join('\n');
-      return { contents, loader: 'js' };
+      const lines = scripts.map(([name, { lua }]) => `export const ${name} = ${JSON.stringify({ lua })};`);
+      return { contents: lines.join('\n'), loader: 'js' };
     });
   },
 };

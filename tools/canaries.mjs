@@ -24,7 +24,8 @@ const OLD_STYLE = ['Who', 'ever waits mean', 'while is to', 'ld of it.'].join(''
 
 const release = readFileSync(new URL('../.github/workflows/release.yml', import.meta.url), 'utf8');
 
-const lua = (body) => `--[[\n  @key  lock: string\n  @returns [held: number]\n]]\n${body}\n`;
+const rule = (name) => `${SRC}/store/protocol/${name}.ts`;
+const source = (file) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
 
 /**
  * The faults that each gate must detect. `files` are written into a copy of the repository; the output of `script` must
@@ -66,7 +67,7 @@ export const canaries = [
     files: {
       [`${SRC}/canary.ts`]: `// ${OLD_STYLE}\nthrow new Error('The lock was lost: ' +\n  '${OLD_STYLE}');\n`,
       [`${SRC}/canary.spec.ts`]: `/*\n * ${'long '.repeat(31)}\n */\nit.each([1])('${OLD_STYLE}', () => {});\n`,
-      [`${SRC}/store/lua/canary.lua`]: `--[[\n  ${OLD_STYLE}\n]]\n`,
+      [`${SRC}/store/protocol/canary.lua`]: `--[[\n  ${OLD_STYLE}\n]]\n`,
       'docs/canary.md': `# Canary\n\n| cell | ${OLD_STYLE} |\n`,
     },
     says: [
@@ -75,7 +76,7 @@ export const canaries = [
       `${SRC}/canary.ts:2: time: "meanwhile"`,
       `${SRC}/canary.spec.ts:2: length: 31 words`,
       `${SRC}/canary.spec.ts:4: metaphor: "is `,
-      `${SRC}/store/lua/canary.lua:2: person: "Whoever"`,
+      `${SRC}/store/protocol/canary.lua:2: person: "Whoever"`,
       OLD_STYLE,
     ],
   },
@@ -101,38 +102,31 @@ export const canaries = [
   },
   {
     gate: 'lua',
-    wrong: 'a key that the header does not declare',
+    wrong: 'a rule that was not compiled',
     script: ['check:lua'],
-    files: { [`${SRC}/store/lua/canary.lua`]: lua("return redis.call('EXISTS', KEYS[1], KEYS[2])") },
-    says: ['canary.lua: uses KEYS[2], but its header declares 1 @key'],
+    files: { [rule('wait')]: source(rule('wait')).replace('if (!waits)', 'if (waits)') },
+    says: ['lua-scripts.ts differs from the compiled rules'],
   },
   {
     gate: 'lua',
-    wrong: 'a part that does not exist',
+    wrong: 'a rule that uses a function that no rule declares',
     script: ['check:lua'],
-    files: { [`${SRC}/store/lua/canary.lua`]: lua('--@include lib/canary.lua') },
-    says: ['canary.lua: includes lib/canary.lua, which does not exist'],
+    files: { [rule('wait')]: source(rule('wait')).replace('import { append', 'import { enqueue as append') },
+    says: ['queue.ts does not declare enqueue'],
   },
   {
     gate: 'lua',
-    wrong: 'a script that was not compiled',
+    wrong: 'a rule whose types do not fit',
     script: ['check:lua'],
-    files: { [`${SRC}/store/lua/canary.lua`]: lua('return 1') },
-    says: ['differs from the compiled scripts'],
+    files: { [rule('mark-counter')]: source(rule('mark-counter')).replace('return 1', "return '1'") },
+    says: ["Type 'string' is not assignable to type 'number'"],
   },
   {
     gate: 'lua',
-    wrong: 'a second definition of a reply code in Lua',
+    wrong: 'a reply code in a rule that is spelled as a number',
     script: ['check:lua'],
-    files: { [`${SRC}/store/lua/lib/canary.lua`]: 'local LOST = 6\n' },
-    says: ['canary.lua: defines the reply code LOST a second time'],
-  },
-  {
-    gate: 'lua',
-    wrong: 'a reply code in Lua that is spelled as a number',
-    script: ['check:lua'],
-    files: { [`${SRC}/store/lua/lib/canary.lua`]: 'local function canary(x)\n  return x and 6 or 7, x, 0\nend\n' },
-    says: ['canary.lua: spells the reply code 6'],
+    files: { [rule('canary')]: 'export const canary = (): number[] => [6, 0, 0];\n' },
+    says: ['store/protocol/canary.ts: spells the reply code 6'],
   },
   {
     gate: 'lua',
@@ -153,10 +147,10 @@ export const canaries = [
   },
   {
     gate: 'lua',
-    wrong: 'a second definition of a protocol number in Lua',
+    wrong: 'a number of the protocol in a rule that is spelled',
     script: ['check:lua'],
-    files: { [`${SRC}/store/lua/lib/canary.lua`]: "local claimMs = '1750'\n" },
-    says: ['canary.lua: gives claimMs a number'],
+    files: { [rule('canary')]: "export const claimMs = '1750';\n" },
+    says: ['store/protocol/canary.ts: gives claimMs a number'],
   },
   {
     gate: 'lua',

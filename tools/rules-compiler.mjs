@@ -4,23 +4,18 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import * as tstl from 'typescript-to-lua';
 import { Bundle } from './rules/bundle.mjs';
+import { inlined } from './rules/inline.mjs';
 import { nested } from './rules/nest.mjs';
 import { withPatterns } from './rules/patterns.mjs';
+import { joinedLines, simplified } from './rules/simplify.mjs';
 import { readSources } from './rules/sources.mjs';
 import { declaredTypes } from './rules/types.mjs';
 
 const STORE = fileURLToPath(new URL('../libs/distribute-lock/src/store/', import.meta.url));
 const RULES = join(STORE, 'protocol');
 
-/**
- * Settings of the rules for one primary, for Redis Cluster, and for a large Cluster. In a Cluster each lock has a counter of
- * fencing tokens. In a large one, messages go to a channel in the slot of the lock.
- */
-export const SETTINGS = {
-  onePrimary: 'local counted = true\nlocal sharded = false\nlocal fenceMs = nil\n',
-  cluster: 'local counted = false\nlocal sharded = false\nlocal fenceMs = FENCE_TTL_MS\n',
-  largeCluster: 'local counted = false\nlocal sharded = true\nlocal fenceMs = FENCE_TTL_MS\n',
-};
+/** The settings of the rules for one primary. `store/lua-script.ts` replaces these texts for Redis Cluster. */
+const SETTINGS = ['local counted = true\n', 'local sharded = false\n', 'local fenceMs = nil\n'];
 
 const OPTIONS = {
   luaTarget: tstl.LuaTarget.Lua51,
@@ -37,19 +32,31 @@ const OPTIONS = {
  * Compiles the rule `entry` of `store/protocol`, and all that it uses, into one Lua script. Numbers of the protocol and
  * reply codes are literals there.
  */
-export function compileRules(entry, settings = SETTINGS.onePrimary, folder = RULES) {
+export function compileRules(entry, folder = RULES) {
   const sources = readSources(STORE, folder);
   const { pieces, patterns } = new Bundle(sources, entry);
-  const compiled = `${compile(nested(pieces, entry), declaredTypes(sources))}return ${entry}()\n`;
-  const lua = settings + withPatterns(compiled, folder, patterns);
+  const compiled = withoutEntry(joinedLines(compile(nested(pieces), declaredTypes(sources))), entry);
+  const lua = withSettings(inlined(simplified(withPatterns(compiled, folder, patterns))));
   const numbered = lua.replace(/\b[A-Z][A-Z_]{3,}\b/g, (name) => sources.numbers.get(name) ?? name);
   return shortPathOf(folder, entry) + numbered;
+}
+
+/** Sets the settings that the script uses. */
+function withSettings(lua) {
+  const isUsed = (line) => new RegExp(`\\b${/local (\w+)/.exec(line)[1]}\\b`).test(lua);
+  return SETTINGS.filter(isUsed).join('') + lua;
 }
 
 /** Lua that ends a script in a common case, before the rules. It is written by hand because it must be fast. */
 function shortPathOf(folder, entry) {
   const file = join(folder, `${entry}.lua`);
   return existsSync(file) ? readFileSync(file, 'utf8') : '';
+}
+
+/** The statements of the entry become those of the script. */
+function withoutEntry(lua, entry) {
+  const declaration = new RegExp(`^local function ${entry}\\(\\)\\n([^]*)\\nend\\n$`, 'm');
+  return lua.replace(declaration, (_, statements) => `${statements.replaceAll(/^ {4}/gm, '')}\n`);
 }
 
 function compile(rules, types) {

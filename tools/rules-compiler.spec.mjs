@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { compileRules, SETTINGS } from './rules-compiler.mjs';
+import { compileRules } from './rules-compiler.mjs';
 
 const RULES = fileURLToPath(new URL('../libs/distribute-lock/src/store/protocol/', import.meta.url));
 
@@ -18,7 +18,7 @@ describe('The compiler of the rules', () => {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   const write = (name, text) => writeFileSync(join(folder, name), text);
-  const compile = (entry = 'runProbe') => compileRules(entry, SETTINGS.onePrimary, folder);
+  const compile = (entry = 'runProbe') => compileRules(entry, folder);
 
   it('includes what a rule uses, and nothing else', () => {
     write(
@@ -36,9 +36,63 @@ describe('The compiler of the rules', () => {
   it('declares a function inside the only one that leads to it', () => {
     write(
       'probe.ts',
-      `function inner(key: string): number {\n  if (key === '') return 0;\n  return key.length;\n}\nfunction outer(key: string): number {\n  const length = inner(key);\n  return length + 1;\n}\nexport function runProbe(): number {\n  return outer('a');\n}\n`,
+      `function inner(key: string): number {\n  if (key === '') return 0;\n  return key.length;\n}\nfunction outer(key: string): number {\n  const length = inner(key) + inner('');\n  return length + 1;\n}\nexport function runProbe(): number {\n  return outer('a') + outer('b');\n}\n`,
     );
     expect(compile()).toMatch(/^local function outer\(key\)\n {4}local function inner\(key\)/m);
+  });
+
+  it('declares a function in the block that uses it, before the first statement that does', () => {
+    write(
+      'probe.ts',
+      `import { ARGV } from './server.js';\nfunction one(key: string): number {\n  if (key === '') return 0;\n  return two(key);\n}\nfunction two(key: string): number {\n  if (key === 'a') return 1;\n  return key.length;\n}\nexport function runProbe(): number {\n  if (ARGV.length === 1) return one('b') + one('c');\n  for (const key of ARGV) {\n    if (key !== '') return two(key);\n  }\n  return 0;\n}\n`,
+    );
+    expect(compile().replaceAll(/\n */g, '\n')).toMatch(
+      /^local function two\([^]*\nif #ARGV == 1 then\nlocal function one\([^]*\nreturn one\("b"\) \+ one\("c"\)\nend\nfor/m,
+    );
+  });
+
+  it('declares no function in one that a loop uses', () => {
+    write(
+      'probe.ts',
+      `import { ARGV } from './server.js';\nfunction inner(key: string): number {\n  if (key === '') return 0;\n  return key.length;\n}\nfunction outer(key: string): number {\n  return inner(key) + inner('');\n}\nexport function runProbe(): number {\n  let sum = 0;\n  for (const key of ARGV) sum += outer(key) * 2;\n  return sum;\n}\n`,
+    );
+    expect(compile()).toMatch(/^local function inner\(key\)[^]*^for/m);
+  });
+
+  it('puts a function in place of its only call', () => {
+    write(
+      'probe.ts',
+      `import { ARGV } from './server.js';\nfunction one(key: string, other: string): number {\n  if (key === other) return 0;\n  return key.length;\n}\nexport function runProbe(): number {\n  const key = ARGV[0];\n  return one(key, ARGV[1]);\n}\n`,
+    );
+    expect(compile().replaceAll(/\n */g, '\n')).toContain(
+      'local key = ARGV[1]\ndo\nlocal key, other = key, ARGV[2]\nif key == other then\nreturn 0\nend\nreturn #key\nend\n',
+    );
+  });
+
+  it('returns several values without a table', () => {
+    write(
+      'probe.ts',
+      `import { ARGV } from './server.js';\nfunction ends(key: string): readonly [first: string, last: string] {\n  if (key === '') return [key, key];\n  return [ARGV[0], ARGV[1]];\n}\nexport function runProbe(): string {\n  const [first, last] = ends('a');\n  return first + last;\n}\n`,
+    );
+    expect(compile()).toMatch(/return key, key\n[^]*return ARGV\[1\], ARGV\[2\]\n[^]*local first, last = ends\("a"\)/);
+  });
+
+  it('refuses a variable that hides what a function inside uses', () => {
+    write(
+      'probe.ts',
+      `let last = 0;\nfunction next(): number {\n  last += 1;\n  return last;\n}\nexport function runProbe(): number {\n  const last = next();\n  return last;\n}\n`,
+    );
+    expect(compile).toThrow('runProbe has a variable last, and next uses another one: rename it');
+  });
+
+  it('repeats a statement with a numeric loop, without conversions of numbers', () => {
+    write(
+      'probe.ts',
+      `import { toNumber } from './host.js';\nimport { ARGV } from './server.js';\nexport function runProbe(): number {\n  let sum = 0;\n  for (let i = 0; i < ARGV.length; i += 2) {\n    if (ARGV[i + 1] !== '') sum += toNumber(ARGV[i]) * 2;\n  }\n  return sum;\n}\n`,
+    );
+    expect(compile().replaceAll(/\n */g, '\n')).toContain(
+      'for i = 0, #ARGV - 1, 2 do\nif ARGV[i + 2] ~= "" then\nsum = sum + ARGV[i + 1] * 2\nend\nend',
+    );
   });
 
   it('writes constants as their values, and short functions in place of their calls', () => {
@@ -47,6 +101,14 @@ describe('The compiler of the rules', () => {
       `import { CLAIM_WINDOW_MS } from '../protocol.js';\nimport { processPart } from './host.js';\nconst HALF = -(2 ** 3);\nexport function runProbe(): string {\n  return processPart('x' + CLAIM_WINDOW_MS + HALF);\n}\n`,
     );
     expect(compile()).toContain('return string.sub((("x" .. 1750) .. tostring(-8)), 1, 22)');
+  });
+
+  it('writes constant numbers of a command as texts', () => {
+    write(
+      'probe.ts',
+      `import { MOST_WOKEN } from '../protocol.js';\nimport { redis } from './server.js';\nexport function runProbe(): number {\n  return redis.call('ZRANGE', 'a', -1, MOST_WOKEN - 1).length + MOST_WOKEN;\n}\n`,
+    );
+    expect(compile()).toContain('redis.call("ZRANGE", "a", "-1", "15") + 16');
   });
 
   it('refuses two declarations of one name in a script', () => {

@@ -6,9 +6,9 @@ import {
   readwriteScript,
   semaphoreScript,
   multiKeyScript,
-  type LuaScript,
-} from '../../libs/distribute-lock/src/store/lua/generated/lua-scripts.js';
-import { TOO_LATE } from '../../libs/distribute-lock/src/store/lua/generated/reply-codes.js';
+} from '../../libs/distribute-lock/src/store/generated/lua-scripts.js';
+import type { LuaScript } from '../../libs/distribute-lock/src/store/lua-script.js';
+import { TOO_LATE } from '../../libs/distribute-lock/src/store/protocol/reply-codes.js';
 import { onCleanup } from '../support/cleanup.js';
 import { startRedisServer } from '../support/redis-server.js';
 

@@ -125,7 +125,6 @@ const SCORES = [-2, -1, 0, 0.1, 1, 2, 3, 1.5, 1_700_000_000_123.25, 'inf', '-inf
 const VALUES = ['x', '7', '-3', '1.5', '', '01', '9007199254740993', '9223372036854775807', '9223372036854775808'];
 const STEPS = [1, 1, 5, -2, '9007199254740993', '9223372036854775807', '-9223372036854775808', '1.5', 'x'];
 const ODD_ADD_OPTIONS = [
-  ['NX', 'XX'],
   ['NX', 'GT'],
   ['GT', 'FOO'],
 ];
@@ -162,7 +161,7 @@ class Commands {
     () => ['GET', this.key()],
     ...this.often(5, (): Command => ['SET', this.key(), this.random.pick(VALUES), ...this.setOptions()]),
     () => [this.random.pick(['DEL', 'UNLINK', 'EXISTS']), ...this.several(this.key)],
-    () => [this.random.pick(['PTTL', 'PEXPIRETIME', 'EXISTS', 'ZCARD']), this.key()],
+    () => [this.random.pick(['PTTL', 'EXISTS', 'ZCARD']), this.key()],
     () => ['PEXPIRE', this.key(), this.random.chance(0.05) ? '1.5' : this.time()],
     ...this.often(3, (): Command => ['PEXPIREAT', this.key(), this.now + this.time(), ...this.some('GT', 0.6)]),
     () => ['INCRBY', this.key(), this.random.pick(STEPS)],
@@ -215,7 +214,7 @@ class Commands {
   private addOptions(): string[] {
     const { random } = this;
     if (random.chance(0.03)) return random.pick(ODD_ADD_OPTIONS);
-    return random.pick([[], [], ['NX'], ['XX'], ['GT'], ['GT'], ['XX', 'GT'], ['GT', 'XX']]);
+    return random.pick([[], [], ['NX'], ['GT'], ['GT']]);
   }
 
   private bound(): Value {

@@ -1,4 +1,5 @@
 import { MemoryLockStore } from '../../libs/distribute-lock/src/store/memory/memory-lock-store.js';
+import { MemoryState } from '../support/memory-state.js';
 import { describeOnceContract } from './once-contract.js';
 import { describeCoreContract } from './core-contract.js';
 import { describeHeldOnPurposeContract } from './held-on-purpose-contract.js';
@@ -16,16 +17,16 @@ import type { World } from './world.js';
 
 function memoryWorld(): World {
   const store = new MemoryLockStore();
-  const { table } = store;
+  const state = new MemoryState(store);
   return {
     store: () => store,
     counted: true,
     lacks: ['renewOne'],
-    owner: async (key) => table.owner(key),
-    leftMs: async (key) => (table.owner(key) === undefined ? -2 : table.leftMs(key)),
-    overwrite: async (key, owner, ttlMs) => table.overwrite(key, owner, ttlMs),
-    waiting: async (key) => table.queued(key).length,
-    leftovers: async () => [...new Set([...table.keys(), ...store.semaphores.keys()])],
+    owner: async (key) => state.owner(key),
+    leftMs: async (key) => state.leftMs(key),
+    overwrite: async (key, owner, ttlMs) => state.overwrite(key, owner, ttlMs),
+    waiting: async (key) => state.queued(key).length,
+    leftovers: async () => state.keys(),
   };
 }
 

@@ -9,7 +9,7 @@ import {
   GRANTED_NEXT,
   LOST,
   RENEWED,
-} from '../../libs/distribute-lock/src/store/lua/generated/reply-codes.js';
+} from '../../libs/distribute-lock/src/store/protocol/reply-codes.js';
 import type { Config } from './config.js';
 import { isSmall } from './invariants.js';
 import type { Reply, Rules } from './rules.js';

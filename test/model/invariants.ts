@@ -1,10 +1,5 @@
 /** What must be true after each command, and in each state. */
-import {
-  GRANTED,
-  GRANTED_NEXT,
-  REFUSED,
-  RENEWED,
-} from '../../libs/distribute-lock/src/store/lua/generated/reply-codes.js';
+import { GRANTED, GRANTED_NEXT, REFUSED, RENEWED } from '../../libs/distribute-lock/src/store/protocol/reply-codes.js';
 import type { Reply, Rules } from './rules.js';
 import { HOLDING, type Command, type Entry, type State } from './state.js';
 

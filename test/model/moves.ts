@@ -3,7 +3,7 @@ import { moveReadWrite } from './client-read-write.js';
 import { moveMultiKey } from './client-multi-key.js';
 import { isDowngrading, moveToken, peersOf, receive, voidHolders, type Emit, type KindMoves } from './client.js';
 import type { Kind } from './config.js';
-import { GRANTED, GRANTED_NEXT, TOO_LATE } from '../../libs/distribute-lock/src/store/lua/generated/reply-codes.js';
+import { GRANTED, GRANTED_NEXT, TOO_LATE } from '../../libs/distribute-lock/src/store/protocol/reply-codes.js';
 import { brokenByCommand, isSmall } from './invariants.js';
 import type { Reply, Rules } from './rules.js';
 import { ABANDONED, copyOf, FREE, HOLDING, TRYING, VOID, type Command, type State } from './state.js';

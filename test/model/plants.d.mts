@@ -1,5 +1,5 @@
 import type { Kind } from './config.js';
-import type { Change } from './load-rules.js';
+import type { Change } from '../support/load-rules.js';
 
 /** A planted change of the rules. */
 export interface Plant extends Change {

@@ -1,9 +1,8 @@
 /** Executes one command of a process on the server of a state, as the transport of the kind does. */
-import { DELEGATED, FREE as FREED, GRANTED } from '../../libs/distribute-lock/src/store/lua/generated/reply-codes.js';
-import type { ScriptName } from '../../libs/distribute-lock/src/store/protocol/run-script.js';
+import { DELEGATED, FREE as FREED, GRANTED } from '../../libs/distribute-lock/src/store/protocol/reply-codes.js';
+import type { RunScript, ScriptName } from '../support/run-script.js';
 import { MemoryServer } from '../../libs/distribute-lock/src/store/memory/memory-server.js';
 import type { Config } from './config.js';
-import type { RunScript } from './load-rules.js';
 import { NO_SCORES, NONE, type Command, type Entry, type Names, type State } from './state.js';
 
 export type Reply = readonly [code: number, x: number | string, y: number | string];

@@ -7,8 +7,9 @@
 import { parseArgs } from 'node:util';
 
 import { configOf, KINDS, type Config, type Kind } from './config.js';
-import { loadRules, type Change } from './load-rules.js';
+import { loadRules, type Change } from '../support/load-rules.js';
 import { PLANTS } from './plants.mjs';
+import type { RunScript } from '../support/run-script.js';
 import { Rules } from './rules.js';
 import { search, STARVED, type Found, type Limits } from './search.js';
 import { Names } from './state.js';
@@ -80,7 +81,9 @@ function partsOf(kind: Kind, states: number): Part[] {
 
 async function runPart({ config, limits }: Part, change?: Change): Promise<Found> {
   const names = new Names(config);
-  return search(new Rules(config, names, await loadRules(config.durations, change)), limits);
+  const settings = { durations: config.durations, changes: change === undefined ? [] : [change] };
+  const { runScript } = await loadRules<{ runScript: RunScript }>('test/support/run-script.ts', settings);
+  return search(new Rules(config, names, runScript), limits);
 }
 
 function show(kind: Kind, { what }: Part, found: Found): void {

@@ -4,7 +4,7 @@ import {
   quorumScript,
   lockScript,
   semaphoreScript,
-} from '../../libs/distribute-lock/src/store/lua/generated/lua-scripts.js';
+} from '../../libs/distribute-lock/src/store/generated/lua-scripts.js';
 import type { LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { QuorumLockStore } from '../../libs/distribute-lock/src/store/quorum/quorum-lock-store.js';
 import { openMember } from '../../libs/distribute-lock/src/store/quorum/node-connection.js';

@@ -1,5 +1,5 @@
 import ts from 'typescript';
-import { constantValue, fileOf } from './sources.mjs';
+import { constantValue, fileOf, valueOf } from './sources.mjs';
 import { placeOfPattern } from './patterns.mjs';
 
 /** What Redis has as globals, and what the settings of a script set. */
@@ -30,7 +30,7 @@ export class Bundle {
     if (!statement) throw new Error(`${file}.ts does not declare ${name}`);
     const piece = { file, uses: new Set(), isFunction: declaresFunction(statement) };
     this.pieces.set(name, piece);
-    Object.assign(piece, partsOf(statement, this.replacements(file, name, statement, piece)));
+    Object.assign(piece, { statement, replaced: this.replacements(file, name, statement, piece) });
     this.pieces.delete(name);
     this.pieces.set(name, piece);
   }
@@ -38,8 +38,10 @@ export class Bundle {
   /** Includes what a declaration refers to; returns the constants to replace by their values. */
   replacements(file, name, statement, piece) {
     const { own, imports } = this.sources.files.get(file);
-    const replaced = [];
+    const replaced = [...this.numbersOfCommands(file, statement), ...severalValues(statement)];
+    const isReplaced = (node) => replaced.some(({ start, end }) => start <= node.getStart() && node.end <= end);
     for (const node of references(statement)) {
+      if (isReplaced(node)) continue;
       const used = node.text;
       const from = imports.get(used);
       const value = constantValue(this.sources, file, used);
@@ -48,6 +50,16 @@ export class Bundle {
       else if (from !== undefined && !GIVEN.has(used)) this.use(piece, fileOf(from), used);
     }
     return replaced;
+  }
+
+  /** Constant numbers in a command of Redis become texts, because Redis formats each number slowly. */
+  numbersOfCommands(file, statement) {
+    const found = [];
+    for (const node of argumentsOfCommands(statement)) {
+      const value = valueOf(node, (name) => constantValue(this.sources, file, name));
+      if (typeof value === 'number') found.push({ start: node.getStart(), end: node.end, value: `"${value}"` });
+    }
+    return found;
   }
 
   use(piece, file, name) {
@@ -66,27 +78,33 @@ function declaresFunction(statement) {
   return initializer !== undefined && ts.isArrowFunction(initializer);
 }
 
-/** The text of a declaration; that of a function is split behind the start of its body, where others can be declared. */
-function partsOf(statement, replaced) {
-  const start = statement.getStart();
-  const body = ts.isFunctionDeclaration(statement) ? statement.body.getStart() + 1 : start;
-  const text = (from, to) => textOf(statement.getSourceFile().text, from, to, replaced).replace(/^export /, '');
-  return { ...(body > start && { head: text(start, body) }), text: text(body, statement.end) };
+/** A function with the result type `readonly [...]` returns several values in Lua, without a table. */
+function severalValues(statement) {
+  const { type } = statement;
+  if (!ts.isFunctionDeclaration(statement) || !type?.getText().startsWith('readonly [')) return [];
+  const values = `LuaMultiReturn<${type.type.getText()}>`;
+  return [{ start: type.getStart(), end: type.end, value: values }, ...returnedLists(statement.body)];
 }
 
-function textOf(source, from, to, replaced) {
-  let text = '';
-  let at = from;
-  for (const { start, end, value } of replaced) {
-    if (start < from || end > to) continue;
-    text += source.slice(at, start) + value;
-    at = end;
-  }
-  return text + source.slice(at, to);
+function returnedLists(node) {
+  const inside = [];
+  node.forEachChild((child) => void inside.push(...returnedLists(child)));
+  if (!ts.isReturnStatement(node) || !ts.isArrayLiteralExpression(node.expression)) return inside;
+  const { end } = node.expression;
+  const start = node.expression.getStart();
+  return [{ start, end: start + 1, value: '$multi(' }, ...inside, { start: end - 1, end, value: ')' }];
+}
+
+/** What a declaration passes to `redis.call` and `redis.pcall`. */
+function argumentsOfCommands(node) {
+  const isCommand = ts.isCallExpression(node) && /^redis\.p?call$/.test(node.expression.getText());
+  const inside = [];
+  node.forEachChild((child) => void inside.push(...argumentsOfCommands(child)));
+  return isCommand ? [...node.arguments, ...inside] : inside;
 }
 
 /** Identifiers that denote a value, not the name of a property or of a declaration. */
-function references(statement) {
+export function references(statement) {
   const found = [];
   visit(statement);
   return found;

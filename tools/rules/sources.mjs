@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import ts from 'typescript';
 
 /** Files of the store whose constants are written into the scripts. */
-const CONSTANTS = ['protocol.ts', 'lock-value.ts', 'lua/generated/reply-codes.ts'];
+const CONSTANTS = ['protocol.ts', 'lock-value.ts', 'protocol/reply-codes.ts'];
 
 /**
  * Reads the rules in `store/protocol`. Each file has its declarations by name, its imports by name, and the values of its
@@ -52,18 +52,25 @@ function constantsOf(source) {
   return found;
 }
 
-const numberOr = (value, use) => (typeof value === 'number' ? use(value) : undefined);
+const OPERATIONS = new Map([
+  [ts.SyntaxKind.AsteriskAsteriskToken, (left, right) => left ** right],
+  [ts.SyntaxKind.MinusToken, (left, right) => left - right],
+]);
 
-function valueOf(node) {
+/** The number or the text that an expression always has; undefined if it is no constant. */
+export function valueOf(node, valueOfName = () => undefined) {
   if (ts.isNumericLiteral(node)) return Number(node.text.replaceAll('_', ''));
   if (ts.isStringLiteral(node)) return JSON.stringify(node.text);
-  if (ts.isParenthesizedExpression(node)) return valueOf(node.expression);
-  if (ts.isPrefixUnaryExpression(node) && node.operator === ts.SyntaxKind.MinusToken)
-    return numberOr(valueOf(node.operand), (number) => -number);
-  if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.AsteriskAsteriskToken) {
-    return numberOr(valueOf(node.left), (left) => numberOr(valueOf(node.right), (right) => left ** right));
+  if (ts.isIdentifier(node)) return valueOfName(node.text);
+  if (ts.isParenthesizedExpression(node)) return valueOf(node.expression, valueOfName);
+  if (ts.isPrefixUnaryExpression(node) && node.operator === ts.SyntaxKind.MinusToken) {
+    const value = valueOf(node.operand, valueOfName);
+    return typeof value === 'number' ? -value : undefined;
   }
-  return undefined;
+  if (!ts.isBinaryExpression(node)) return undefined;
+  const [left, right] = [node.left, node.right].map((side) => valueOf(side, valueOfName));
+  const isNumeric = typeof left === 'number' && typeof right === 'number';
+  return isNumeric ? OPERATIONS.get(node.operatorToken.kind)?.(left, right) : undefined;
 }
 
 /** Functions and variables by name, without interfaces and types. */

@@ -2,20 +2,20 @@ import { readFileSync } from 'node:fs';
 
 import { Redis } from 'ioredis';
 
-import { REFUSED } from '../../../libs/distribute-lock/src/store/lua/generated/reply-codes.js';
+import { REFUSED } from '../../../libs/distribute-lock/src/store/protocol/reply-codes.js';
 import {
   allWords,
   channelPart,
   decimalOf,
   digits,
   exactly,
-  isPlainRelease,
   isReadToken,
   joined,
   leadingDigits,
   lockPrefix,
   markParts,
   memberParts,
+  firstLetter,
   permitsIn,
   permitsOfValue,
   processIn,
@@ -52,7 +52,7 @@ const OF_TEXT: Readonly<Record<string, (text: string) => unknown>> = {
   permitsOfValue,
   markParts,
   memberParts,
-  isPlainRelease,
+  firstLetter,
   tokenOfRelease,
   leadingDigits,
 };

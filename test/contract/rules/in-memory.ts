@@ -1,5 +1,5 @@
 import { MemoryServer, ServerError } from '../../../libs/distribute-lock/src/store/memory/memory-server.js';
-import { runScript } from '../../../libs/distribute-lock/src/store/protocol/run-script.js';
+import { runScript } from '../../support/run-script.js';
 import type { Settings } from '../../../libs/distribute-lock/src/store/protocol/settings.js';
 import type { Lines, Sequence } from './in-redis.js';
 import { keysOfSteps, type Step } from './steps.js';
@@ -7,15 +7,13 @@ import { keysOfSteps, type Step } from './steps.js';
 const INBOX = /^nestjs-lock:1:....(.{11})/;
 /** A channel in the slot of a lock is longer. */
 const INBOX_LENGTH = 29;
-/** The scripts that were written by hand name any token of a process that holds permits. */
-const HOLDER = / c (.{22}):\S+/;
-/** As in `sides.lua`. */
+/** As in `in-redis.lua`. */
 const WORDS = /ERR [A-Za-z][A-Za-z ]*|Cannot [A-Za-z '_()]*/g;
 const STAMPS = 65_536;
 
-/** Runs a sequence in memory: the same steps, clock and receivers as `sides.lua`, and lines of the same form. */
-export function runInMemory({ startMs, micros, steps }: Sequence, settings: Settings): Lines {
-  const side = new MemorySide(startMs, micros, settings);
+/** Runs a sequence in memory: the same steps, clock and receivers as `in-redis.lua`, and lines of the same form. */
+export function runInMemory({ startMs, micros, steps }: Sequence, settings: Settings, rules = runScript): Lines {
+  const side = new MemorySide(startMs, micros, settings, rules);
   return steps.map((step) => `${side.run(step)}\n${side.dump()}`);
 }
 
@@ -28,6 +26,7 @@ class MemorySide {
     private nowMs: number,
     private readonly micros: number,
     private readonly settings: Settings,
+    private readonly rules: typeof runScript,
   ) {
     this.server = new MemoryServer({
       // In the middle of the microsecond, because a number of this size has no exact microseconds.
@@ -59,13 +58,12 @@ class MemorySide {
   private script(step: Extract<Step, { script: unknown }>): string {
     this.messages = [];
     const reply = this.replyOf(step);
-    if (step.script === 'semaphore') this.messages = this.messages.map((each) => each.replace(HOLDER, ' c $1')).sort();
     return `${reply.replaceAll(WORDS, 'a rule failed ')} | ${this.messages.join(' | ')}`;
   }
 
   private replyOf({ script, keys, args }: Extract<Step, { script: unknown }>): string {
     try {
-      const reply = runScript(this.server, script, keys, args, this.settings);
+      const reply = this.rules(this.server, script, keys, args, this.settings);
       return typeof reply === 'number' ? String(reply) : reply.join(' ');
     } catch (error) {
       // A rule throws an object of the same form.

@@ -1,36 +1,28 @@
 import { Redis } from 'ioredis';
 
-import * as scripts from '../../../libs/distribute-lock/src/store/lua/generated/lua-scripts.js';
+import * as scripts from '../../../libs/distribute-lock/src/store/generated/lua-scripts.js';
+import type { LuaScript } from '../../../libs/distribute-lock/src/store/lua-script.js';
 import { FENCE_TTL_MS } from '../../../libs/distribute-lock/src/store/protocol.js';
-import type { ScriptName } from '../../../libs/distribute-lock/src/store/protocol/run-script.js';
-import { compileRules, SETTINGS } from '../../../tools/rules-compiler.mjs';
+import type * as RunScript from '../../support/run-script.js';
+import type { ScriptName } from '../../support/run-script.js';
+import { loadRules } from '../../support/load-rules.js';
+import { PLANTS } from '../../model/plants.mjs';
 import { Random } from '../../simulation/random.js';
 import { startRedisServer } from '../../support/redis-server.js';
 import { runsOf } from '../../support/runs.js';
 import { runInMemory } from './in-memory.js';
-import { runSides, scriptFor, type Side } from './in-redis.js';
+import { runInRedis, sequencesOf, type Sequence } from './in-redis.js';
 import { Steps, type Step } from './steps.js';
 
 const { numRuns: SEQUENCES, seed = Date.now() % 1e9 } = runsOf(
-  'the rules and the scripts',
-  Number(process.env.RULES_SEQUENCES ?? 400),
+  'the scripts and the rules in memory',
+  Number(process.env.RULES_SEQUENCES ?? 3_000),
 );
 const STEPS = 40;
 
-/** The rule of each script. */
-const ENTRIES: Readonly<Record<ScriptName, string>> = {
-  lock: 'runOtherLocks',
-  'mark-counter': 'runMarkCounter',
-  members: 'runMembers',
-  'multi-key': 'runMultiKey',
-  quorum: 'runQuorumStep',
-  readwrite: 'runReadWrites',
-  semaphore: 'runSemaphores',
-};
-const NAMES = Object.keys(ENTRIES) as ScriptName[];
-
-/** The scripts of the package, which were written by hand. */
-const PRESENT = {
+/** The scripts of the package. */
+const SCRIPTS: Readonly<Record<ScriptName, LuaScript>> = {
+  'delete-foreign': scripts.deleteForeignScript,
   lock: scripts.lockScript,
   'mark-counter': scripts.markCounterScript,
   members: scripts.membersScript,
@@ -39,52 +31,51 @@ const PRESENT = {
   readwrite: scripts.readwriteScript,
   semaphore: scripts.semaphoreScript,
 };
+const NAMES = Object.keys(SCRIPTS) as ScriptName[];
 
 const LAYOUTS = {
   onePrimary: { counted: true, sharded: false },
   cluster: { counted: false, sharded: false, fenceMs: FENCE_TTL_MS },
   largeCluster: { counted: false, sharded: true, fenceMs: FENCE_TTL_MS },
 } as const;
+type Layout = keyof typeof LAYOUTS;
 
-describe.each(['onePrimary', 'cluster', 'largeCluster'] as const)('The rules for %s', (layout) => {
+const textOf = (name: ScriptName, layout: Layout): string =>
+  (layout === 'onePrimary' ? SCRIPTS[name] : SCRIPTS[name][layout]).lua;
+
+async function load(redis: Redis, layout: Layout): Promise<string> {
+  const texts = Object.fromEntries(NAMES.map((name) => [name, textOf(name, layout)]));
+  return (await redis.script('LOAD', sequencesOf(texts as Record<ScriptName, string>))) as string;
+}
+
+const sequenceOf = (number: number, layout: Layout, only?: ScriptName): Sequence =>
+  new Steps(new Random(number), { bySlot: layout !== 'onePrimary' }, only).sequence(STEPS);
+
+describe.each(['onePrimary', 'cluster', 'largeCluster'] as const)('The scripts for %s', (layout) => {
   let redis: Redis;
   let sha: string;
 
   beforeAll(async () => {
     redis = new Redis((await startRedisServer()).url);
-    const of = (text: (name: ScriptName) => string) =>
-      Object.fromEntries(NAMES.map((name) => [name, text(name)])) as Required<Side>['scripts'];
-    const present = of((name) => {
-      const script = PRESENT[name];
-      const { lua } = layout === 'onePrimary' ? script : (script.cluster ?? script);
-      // As the store does.
-      return layout === 'largeCluster' ? lua.replace('local sharded = false', 'local sharded = true') : lua;
-    });
-    const compiled = of((name) => compileRules(ENTRIES[name], SETTINGS[layout]));
-    sha = (await redis.script(
-      'LOAD',
-      scriptFor([{ prefix: 'old:', scripts: present }, { prefix: 'new:', scripts: compiled }, { prefix: 'mix:' }]),
-    )) as string;
+    sha = await load(redis, layout);
   });
 
   afterAll(() => redis.quit());
 
-  // Replies, messages, and all keys with their ends are equal: of the scripts, of the compiled rules, of both in turn on the
-  // same keys, and in memory.
+  // Replies, messages, and all keys with their ends are equal.
   it.each(NAMES)(
-    'do what the scripts do, in Redis and in memory: %s',
+    'do what the rules do in memory: %s',
     async (only) => {
       let commands = 0;
       for (let i = 0; i < SEQUENCES; i += 1) {
-        const steps = new Steps(new Random(seed + i), { bySlot: layout !== 'onePrimary' }, only);
-        const sequence = steps.sequence(STEPS);
+        const sequence = sequenceOf(seed + i, layout, only);
         commands += commandsOf(sequence.steps, only);
-        try {
-          const lines = await runSides(redis, sha, sequence);
-          expectSame(runInMemory(sequence, LAYOUTS[layout]), lines, sequence.steps);
-        } catch (error) {
-          throw new Error(`sequence ${seed + i}: ${(error as Error).message}`, { cause: error });
-        }
+        const difference = differenceOf(
+          runInMemory(sequence, LAYOUTS[layout]),
+          await runInRedis(redis, sha, sequence),
+          sequence.steps,
+        );
+        if (difference !== undefined) throw new Error(`sequence ${seed + i}: ${difference}`);
       }
       expect(commands).toBeGreaterThan(SEQUENCES);
       process.stdout.write(`${layout}, ${only}: ${commands} commands, no difference\n`);
@@ -93,21 +84,53 @@ describe.each(['onePrimary', 'cluster', 'largeCluster'] as const)('The rules for
   ); // ends a hang only
 });
 
+describe('A comparison of the scripts with rules that have a fault', () => {
+  let redis: Redis;
+  let sha: string;
+
+  beforeAll(async () => {
+    redis = new Redis((await startRedisServer()).url);
+    sha = await load(redis, 'onePrimary');
+  });
+
+  afterAll(() => redis.quit());
+
+  const kinds = {
+    exclusive: 'lock',
+    'read-write': 'readwrite',
+    semaphore: 'semaphore',
+    'multi-key': 'multi-key',
+  } as const;
+
+  it.each(PLANTS)(
+    'finds it: $kind, $name',
+    async (plant) => {
+      const { runScript } = await loadRules<typeof RunScript>('test/support/run-script.ts', { changes: [plant] });
+      for (let number = 1; number <= 3_000; number += 1) {
+        const sequence = sequenceOf(number, 'onePrimary', kinds[plant.kind]);
+        const lines = await runInRedis(redis, sha, sequence);
+        if (differenceOf(runInMemory(sequence, LAYOUTS.onePrimary, runScript), lines, sequence.steps) !== undefined)
+          return;
+      }
+      throw new Error('no sequence shows the difference');
+    },
+    300_000,
+  ); // ends a hang only
+});
+
 function commandsOf(steps: readonly Step[], script: ScriptName): number {
   return steps.reduce((sum, step) => sum + ('script' in step && step.script === script ? commandsIn(step) : 0), 0);
 }
 
-/** Compares line by line, and shows the step of the first difference. */
-function expectSame(memory: readonly string[], redis: readonly string[], steps: readonly Step[]): void {
+/** The step of the first difference. */
+function differenceOf(memory: readonly string[], redis: readonly string[], steps: readonly Step[]): string | undefined {
   const different = memory.findIndex((line, i) => line !== redis[i]);
-  if (different < 0) return;
-  throw new Error(
-    `memory differs from Redis at step ${different + 1}: ${JSON.stringify(steps[different])}\n--- memory\n${memory[different]}\n--- Redis\n${redis[different]}\n--- before\n${redis[different - 1]}`,
-  );
+  if (different < 0) return undefined;
+  return `memory differs from Redis at step ${different + 1}: ${JSON.stringify(steps[different])}\n--- memory\n${memory[different]}\n--- Redis\n${redis[different]}\n--- before\n${redis[different - 1]}`;
 }
 
 /** The arguments of these scripts are the words of one command. */
-const ONE_COMMAND: readonly ScriptName[] = ['mark-counter', 'members', 'quorum'];
+const ONE_COMMAND: readonly ScriptName[] = ['delete-foreign', 'mark-counter', 'members', 'quorum'];
 
 const commandsIn = ({ script, args }: Extract<Step, { script: unknown }>): number =>
   ONE_COMMAND.includes(script) ? 1 : args.length;

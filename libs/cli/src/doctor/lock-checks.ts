@@ -2,7 +2,7 @@ import { COMMAND_LIMIT_MS } from '../../../distribute-lock/src/store/redis/link.
 import { randomBytes } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-import { checkInboxScript } from '../../../distribute-lock/src/store/lua/generated/lua-scripts.js';
+import { checkInboxScript } from '../../../distribute-lock/src/store/generated/lua-scripts.js';
 import type { AcquireOptions } from 'nestjs-distribute-lock/core';
 
 import type { Check, Examination } from './check.js';

@@ -70,7 +70,7 @@ describe('A key that is kept before or after the work', () => {
     await (await take(['a', 'b'], KEPT)).release();
     for (const key of ['a', 'b'])
       await expect(there.acquire(call(key))).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
-    await clock.pass(1_000);
+    await clock.pass(1_001);
     for (const key of ['a', 'b']) await (await there.acquire(call(key))).release();
   });
 });

@@ -236,12 +236,12 @@ describe('Callers of one process that arrive one after the other', () => {
       served.push(here.acquire('k', PERMITS).then((lease) => lease.release()));
       await clock.pass(35);
     }
-    expect(world.store.semaphores.queued('k')).toHaveLength(PERMITS.permits + 1);
+    expect(world.state.permitsQueued('k')).toHaveLength(PERMITS.permits + 1);
     for (const lease of held) await lease.release();
     await clock.pass(100);
     await Promise.all(served);
     await clock.pass(100);
-    expect(world.store.semaphores.queued('k')).toEqual([]);
+    expect(world.state.permitsQueued('k')).toEqual([]);
   });
 });
 
@@ -289,7 +289,7 @@ describe('Callers with a place each, whose wait ends while the answer to their c
     const calls = [1_500, 1_600].map((wait) => process.acquire('k', { ...PERMITS, weight: 2, wait }));
     const refused = Promise.all(calls.map((call) => call.catch(({ code }: { code: string }) => code)));
     await clock.pass(100);
-    expect(world.store.semaphores.queued('k')).toHaveLength(2);
+    expect(world.state.permitsQueued('k')).toHaveLength(2);
     const late = new LateAnswers();
     process.detours.acquire = async (ask) => ({ ...((await late.detour(ask)) as object), outcome });
     await clock.pass(1_600);
@@ -298,7 +298,7 @@ describe('Callers with a place each, whose wait ends while the answer to their c
     delete process.detours.acquire;
     await clock.pass(100);
     expect(await refused).toEqual(['LOCK_WAIT_TIMEOUT', 'LOCK_WAIT_TIMEOUT']);
-    expect(world.store.semaphores.queued('k')).toEqual([]);
+    expect(world.state.permitsQueued('k')).toEqual([]);
     await held.release();
     await process.engine.close();
   });

@@ -2,7 +2,7 @@ import { ManualClock } from '../../../../test/support/manual-clock.js';
 import { LockEvents } from '../events.js';
 import { LOCK_DEFAULTS, type LockOptions, resolveLockOptions } from '../options/lock-options.js';
 import { LockStoreError } from '../store/lock-store.js';
-import { MEMBERS } from '../store/lua/generated/reply-codes.js';
+import { MEMBERS } from '../store/protocol/reply-codes.js';
 import type { NodeConnection, NodeReply } from '../store/quorum/node-connection.js';
 import { QuorumLockStore } from '../store/quorum/quorum-lock-store.js';
 import { LockEngine } from './lock-engine.js';

@@ -8,11 +8,8 @@ export const READERS = 'readers';
 
 const SEMAPHORE = /^semaphore:(\d+)$/;
 
-/** A semaphore with this total number of permits uses the key. */
-export const semaphoreValue = (permits: number): string => `semaphore:${permits}`;
-
 /** Total number of permits of the semaphore that uses the key; `undefined` for any other lock. */
-export function permitsOf(value: string | undefined): number | undefined {
+function permitsOf(value: string | undefined): number | undefined {
   const permits = SEMAPHORE.exec(value ?? '')?.[1];
   return permits === undefined ? undefined : Number(permits);
 }

@@ -84,19 +84,19 @@ export function setOptionsOf(args: readonly Value[]): SetOptions {
     } else throw new ServerError(SYNTAX);
   }
   if (ms === undefined) return { nx, get, ttl, ms: Infinity };
-  if (integer(ms) <= 0) throw new ServerError("ERR invalid expire time in 'set' command");
-  return { nx, get, ttl, ms: integer(ms) };
+  const number = integer(ms);
+  if (number <= 0) throw new ServerError("ERR invalid expire time in 'set' command");
+  return { nx, get, ttl, ms: number };
 }
 
 /** The number of options of ZADD before the score and the member, and what they say. */
-export function addOptionsOf(args: readonly Value[]): { at: number; nx: boolean; xx: boolean; gt: boolean } {
+export function addOptionsOf(args: readonly Value[]): { at: number; nx: boolean; gt: boolean } {
   let at = 1;
-  while (args[at] === 'NX' || args[at] === 'XX' || args[at] === 'GT') at += 1;
-  const [nx, xx, gt] = ['NX', 'XX', 'GT'].map((option) => args.lastIndexOf(option, at - 1) > 0);
+  while (args[at] === 'NX' || args[at] === 'GT') at += 1;
+  const [nx, gt] = ['NX', 'GT'].map((option) => args.lastIndexOf(option, at - 1) > 0);
   if (args.length !== at + 2) throw new ServerError(SYNTAX);
-  if (nx && xx) throw new ServerError('ERR XX and NX options at the same time are not compatible');
   if (nx && gt) throw new ServerError('ERR GT, LT, and/or NX options at the same time are not compatible');
-  return { at, nx, xx, gt };
+  return { at, nx, gt };
 }
 
 /** The range of ZRANGE, or of ZRANGEBYSCORE, which is always `byScore` and ascending. */

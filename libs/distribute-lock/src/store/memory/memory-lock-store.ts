@@ -11,7 +11,6 @@ import {
   type LockHints,
   type LockKind,
   type LockMessage,
-  type LockName,
   type LockInquiry,
   type LockStore,
   type LockStoreListener,
@@ -20,12 +19,9 @@ import {
   type RenewAnswer,
   type RenewRequest,
 } from '../lock-store.js';
-import { LockTable } from './lock-table.js';
-import type { TableHost } from './table-state.js';
-import { SemaphoreTable } from './semaphore-table.js';
 import { processOf } from '../../runtime/owner-token.js';
-import { takeAway } from '../lock-admin.js';
-import { stateOfValue } from '../lock-value.js';
+import { MemoryAdmin } from './memory-admin.js';
+import { MemoryLocks } from './memory-locks.js';
 
 /**
  * A lock store in the memory of one process, with the protocol of the Redis store.
@@ -36,9 +32,7 @@ import { stateOfValue } from '../lock-value.js';
 export class MemoryLockStore implements LockStore {
   readonly kinds: ReadonlySet<LockKind> = LOCK_KINDS;
   /** @internal */
-  readonly table: LockTable;
-  /** @internal */
-  readonly semaphores: SemaphoreTable;
+  readonly locks: MemoryLocks;
   private readonly admin: MemoryAdmin;
   private readonly listeners = new Map<string, LockStoreListener>();
   private readonly hintReceivers = new Set<(text: string) => void>();
@@ -49,13 +43,11 @@ export class MemoryLockStore implements LockStore {
   /** @internal */
   constructor(private readonly clock: Clock = processClock) {
     // Fencing tokens start from the time of day, as on a server, so that they also increase across processes.
-    const host: TableHost = {
+    this.locks = new MemoryLocks({
       now: () => performance.timeOrigin + this.clock.now(),
       publish: (processId, message) => this.publish(processId, message),
-    };
-    this.table = new LockTable(host);
-    this.semaphores = new SemaphoreTable(host, this.table);
-    this.admin = new MemoryAdmin(this.table, this.semaphores);
+    });
+    this.admin = new MemoryAdmin(this.locks);
   }
 
   async connect(): Promise<void> {}
@@ -83,23 +75,23 @@ export class MemoryLockStore implements LockStore {
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireAnswer> {
-    return this.tableOf(request).acquire(request);
+    return this.locks.acquire(request);
   }
 
   async acquireAll(requests: readonly AcquireRequest[]): Promise<AcquireAllAnswer> {
-    return this.table.acquireAll(requests);
+    return this.locks.acquireAll(requests);
   }
 
   async release(request: ReleaseRequest): Promise<ReleaseAnswer> {
-    return this.tableOf(request).release(request);
+    return this.locks.release(request);
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]> {
-    return requests.map((request) => this.tableOf(request).renew(request));
+    return requests.map((request) => this.locks.renew(request));
   }
 
   async downgrade(request: DowngradeRequest): Promise<RenewAnswer> {
-    return this.table.downgrade(request);
+    return this.locks.downgrade(request);
   }
 
   async inspect(key: string): Promise<LockState> {
@@ -120,41 +112,10 @@ export class MemoryLockStore implements LockStore {
 
   async close(): Promise<void> {}
 
-  private tableOf({ kind }: LockName): LockTable | SemaphoreTable {
-    return kind === 'semaphore' ? this.semaphores : this.table;
-  }
-
   private publish(processId: string, message: LockMessage): number {
     const listener = this.listeners.get(processId);
     if (listener === undefined) return 0;
     void Promise.resolve().then(() => listener.message(message));
     return 1;
-  }
-}
-
-/** Inspects locks in memory and releases them by force. */
-export class MemoryAdmin {
-  constructor(
-    private readonly table: LockTable,
-    private readonly semaphores: SemaphoreTable,
-  ) {}
-
-  inspect(key: string): LockState {
-    const readers = this.table.readers(key).map(({ ownerToken }) => ownerToken);
-    const is = stateOfValue(this.table.owner(key), readers, [...this.semaphores.live(key).keys()]);
-    return {
-      ...is,
-      remainingMs: is.kind === 'free' ? 0 : this.table.leftMs(key),
-      waiting: this.table.queued(key).length + this.semaphores.queued(key).length,
-    };
-  }
-
-  force(store: Parameters<typeof takeAway>[0], key: string, only?: string): Promise<boolean> {
-    const deleteForeign = async (value: string): Promise<boolean> => {
-      if (this.table.owner(key) !== value) return false;
-      this.table.overwrite(key, undefined);
-      return true;
-    };
-    return takeAway(store, key, this.inspect(key), deleteForeign, only);
   }
 }

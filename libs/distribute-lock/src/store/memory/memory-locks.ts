@@ -11,7 +11,7 @@ import {
   REFUSED,
   RENEWED,
   STILL_QUEUED,
-} from '../lua/generated/reply-codes.js';
+} from '../protocol/reply-codes.js';
 import type {
   AcquireAllAnswer,
   AcquireAnswer,
@@ -25,7 +25,12 @@ import type {
   RenewRequest,
 } from '../lock-store.js';
 import type { Replies } from '../protocol/reply.js';
-import { runScript, type ScriptName } from '../protocol/run-script.js';
+import { runDeleteForeign } from '../protocol/delete-foreign.js';
+import { runLocks } from '../protocol/locks.js';
+import { runMultiKey } from '../protocol/multi-key.js';
+import { runReadWrites } from '../protocol/read-writes.js';
+import { runRule } from '../protocol/run-rule.js';
+import { runSemaphores } from '../protocol/semaphores.js';
 import { ONE_PRIMARY, type Settings } from '../protocol/settings.js';
 import { RedisKeys } from '../redis/redis-keys.js';
 import { MemoryServer } from './memory-server.js';
@@ -39,7 +44,7 @@ export interface MemoryHost {
 }
 
 /** The rules decide everything, so no key of the store needs a prefix. */
-const NAMES = new RedisKeys('');
+export const NAMES = new RedisKeys('');
 /** In memory a command takes effect when it is sent. */
 const NO_DEADLINE = '0';
 const TYPES = { g: 'granted', c: 'contended' } as const;
@@ -62,6 +67,11 @@ export class MemoryLocks {
     });
   }
 
+  /** The time of the server in whole milliseconds. */
+  get nowMs(): number {
+    return Math.floor(this.host.now());
+  }
+
   /** @param counted - whether fencing tokens may be incremented if the lock has no holder and no waiter */
   acquire(request: AcquireRequest, counted = false): AcquireAnswer {
     const { ownerToken, ttlMs, wait, block, kind, steal } = request;
@@ -79,7 +89,7 @@ export class MemoryLocks {
   acquireAll(requests: readonly AcquireRequest[]): AcquireAllAnswer {
     const keys = requests.flatMap(({ key }) => [key, NAMES.queue(key)]);
     const text = [requests[0].ttlMs, NO_DEADLINE, ...requests.map(({ ownerToken }) => ownerToken)].join(' ');
-    const [code, x] = this.call('multi-key', keys, text);
+    const [code, x] = this.call(runMultiKey, keys, text);
     if (code === BUSY) return { outcome: 'busy', remainingMs: x as number };
     const fencingTokens = requests.map((_, i) => (x as number) + i);
     return expected(code, [GRANTED], { outcome: 'granted', fencingTokens });
@@ -118,21 +128,26 @@ export class MemoryLocks {
     return renewed(this.runReadWrite(request, `g ${request.ownerToken} ${request.ttlMs} ${request.readToken}`));
   }
 
+  /** Deletes the lock of a foreign client if its value is unchanged. */
+  deleteForeign(key: string, value: string): boolean {
+    return runRule(runDeleteForeign, this.server, [key, NAMES.readers(key), NAMES.permits(key)[0]], [value]) === 1;
+  }
+
   private run(request: LockName, text: string): Replies {
     const { key, ownerToken } = request;
     const kind = kindOfToken(ownerToken);
-    if (kind === 'semaphore') return this.call('semaphore', [key, ...NAMES.permits(key)], text);
+    if (kind === 'semaphore') return this.call(runSemaphores, [key, ...NAMES.permits(key)], text);
     if (kind === 'read') return this.runReadWrite(request, text);
-    const reply = this.call('lock', [key, NAMES.queue(key)], text);
+    const reply = this.call(runLocks, [key, NAMES.queue(key)], text);
     return reply[0] === DELEGATED ? this.runReadWrite(request, text) : reply;
   }
 
   private runReadWrite({ key }: LockName, text: string): Replies {
-    return this.call('readwrite', [key, NAMES.queue(key), NAMES.readers(key), NAMES.gate(key)], text);
+    return this.call(runReadWrites, [key, NAMES.queue(key), NAMES.readers(key), NAMES.gate(key)], text);
   }
 
-  private call(script: ScriptName, keys: readonly string[], text: string): Replies {
-    const reply = runScript(this.server, script, [NAMES.fence, ...keys], [text], this.settings);
+  private call(rule: () => number | Replies, keys: readonly string[], text: string): Replies {
+    const reply = runRule(rule, this.server, [NAMES.fence, ...keys], [text], this.settings);
     if (typeof reply === 'number') return [text.startsWith('d') ? FREE : GRANTED, reply, 0];
     if (reply[0] === REFUSED) throw new Error(String(reply[1]));
     return reply;

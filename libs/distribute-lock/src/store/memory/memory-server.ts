@@ -95,9 +95,7 @@ export class MemoryServer implements Server {
       case 'EXISTS':
         return count(args, (each) => this.entry(each) !== undefined);
       case 'PTTL':
-        return endOf(this.entry(key), this.nowMs());
-      case 'PEXPIRETIME':
-        return endOf(this.entry(key), 0);
+        return this.leftMs(key);
       case 'PEXPIRE':
         return this.expire(key, this.nowMs(), args);
       case 'PEXPIREAT':
@@ -163,6 +161,13 @@ export class MemoryServer implements Server {
     return 1;
   }
 
+  /** Milliseconds to the end of the key; -1 without an end, -2 without a key. */
+  private leftMs(key: string): number {
+    const entry = this.entry(key);
+    if (entry === undefined) return -2;
+    return entry.endsAt === Infinity ? -1 : entry.endsAt - this.nowMs();
+  }
+
   private increase(key: string, by: Value): number {
     integer(by);
     const sum = sumOf(this.string(key) ?? 0, by);
@@ -171,12 +176,12 @@ export class MemoryServer implements Server {
   }
 
   private add(key: string, args: readonly Value[]): number {
-    const { at, nx, xx, gt } = addOptionsOf(args);
+    const { at, nx, gt } = addOptionsOf(args);
     const score = scoreOf(args[at]);
     const member = text(args[at + 1]);
     const set = this.sortedSet(key);
     const old = set?.score(member);
-    if (old === undefined ? xx : nx || (gt && score <= old)) return 0;
+    if (old !== undefined && (nx || (gt && score <= old))) return 0;
     (set ?? this.put(key, new SortedSet(), Infinity)).set(member, score);
     return old === undefined ? 1 : 0;
   }
@@ -254,12 +259,6 @@ export class MemoryServer implements Server {
   private nowMs(): number {
     return Math.floor(this.host.nowMs());
   }
-}
-
-/** Milliseconds from `sinceMs` to the end of the key; -1 without an end, -2 without a key. */
-function endOf(entry: Entry | undefined, sinceMs: number): number {
-  if (entry === undefined) return -2;
-  return entry.endsAt === Infinity ? -1 : entry.endsAt - sinceMs;
 }
 
 /** How often the action returns true. */

@@ -1,22 +1,28 @@
-import { redis } from './server.js';
+import { redis, type Time } from './server.js';
 import { toNumber } from './host.js';
 
 /** The reply of TIME, read at most once in a call. */
-let clock: readonly [seconds: string, microseconds: string] | undefined;
+let clock: Time | undefined;
+/** The same in milliseconds. */
+let clockMs: number | undefined;
 
 /** A new call begins. In Redis each call starts without a clock. */
 export function forgetTime(): void {
   clock = undefined;
+  clockMs = undefined;
 }
 
-export function time(): readonly [seconds: string, microseconds: string] {
+export function time(): Time {
   if (clock === undefined) clock = redis.call('TIME');
   return clock;
 }
 
 export function nowMs(): number {
-  const now = time();
-  return toNumber(now[0]) * 1000 + Math.floor(toNumber(now[1]) / 1000);
+  if (clockMs === undefined) {
+    const now = time();
+    clockMs = toNumber(now[0]) * 1000 + Math.floor(toNumber(now[1]) / 1000);
+  }
+  return clockMs;
 }
 
 /**
@@ -26,5 +32,5 @@ export function nowMs(): number {
 export function isLate(deadlineMs: string): boolean {
   if (deadlineMs === '0') return false;
   const now = time();
-  return toNumber(now[0]) * 1000 + toNumber(now[1]) / 1000 > toNumber(deadlineMs);
+  return toNumber(now[0]) * 1000 + toNumber(now[1]) / 1000 - toNumber(deadlineMs) > 0;
 }

@@ -1,6 +1,9 @@
 import { toNumber, wordsOf } from './host.js';
 
-/** One command of a script; the headers of `store/lua/*.lua` say which words it has. */
+/**
+ * One command of a read/write lock or a semaphore; `runReadWrites` and `runSemaphores` say which words it has. An exclusive lock
+ * reads its words without such an object, which costs as much as a Redis command.
+ */
 export interface LockCommand {
   readonly name: string;
   readonly token: string;
@@ -9,8 +12,7 @@ export interface LockCommand {
   readonly block: number;
   readonly deadlineMs: string;
   /**
-   * The next attempt of the process that releases: a token, `-` for any head of the queue that is its own, or empty. For
-   * an acquire, `+` if the counter may be incremented.
+   * The next attempt of the process that releases: a token, `-` for any head of the queue that is its own, or empty.
    */
   readonly next: string;
   /** Whether a renewal may shorten the lease. */

@@ -1,17 +1,6 @@
 import { READERS } from '../lock-value.js';
-import {
-  DELEGATED,
-  FREE,
-  GRANTED,
-  GRANTED_NEXT,
-  LOST,
-  PASSED,
-  QUEUED,
-  RENEWED,
-  TOO_LATE,
-} from '../lua/generated/reply-codes.js';
+import { DELEGATED, FREE, GRANTED, GRANTED_NEXT, LOST, PASSED, QUEUED, RENEWED, TOO_LATE } from './reply-codes.js';
 import { isLate, nowMs } from './clock.js';
-import type { LockCommand } from './command.js';
 import { fencingTokens } from './fencing-tokens.js';
 import { notify } from './notify.js';
 import { offer, offerToNext } from './offer.js';
@@ -20,7 +9,7 @@ import type { Reply } from './reply.js';
 import { redis, type Fault } from './server.js';
 import { isSilent } from './silence.js';
 import { claim, raiseExpiry, assignTo, takeUnqueued } from './take.js';
-import { isReadToken, processPrefix } from './host.js';
+import { isReadToken, processPrefix, toNumber } from './host.js';
 import { waitBehind } from './wait.js';
 import { QUEUE_TTL_MS } from '../protocol.js';
 
@@ -51,27 +40,36 @@ function offerToHead(lock: string, queue: string, token: string): NextTurn {
 }
 
 /** Acquires a lock, or waits behind its holder. */
-export function acquire(lock: string, queue: string, command: LockCommand): Reply {
-  if (isLate(command.deadlineMs)) return [TOO_LATE, nowMs(), 0];
-  const taken = takeFree(lock, queue, command.token, command.ttlMs);
-  if (taken === true) return [GRANTED, fencingTokens(command.block), 0];
-  return acquireHeld(lock, queue, command, taken);
-}
-
-/** Takes a lock without a holder and waiters; returns the error of a server that rejects the write. */
-export function takeFree(lock: string, queue: string, token: string, ttlMs: number): boolean | Fault {
-  return redis.call('EXISTS', queue) === 0 && takeUnqueued(lock, token, ttlMs);
+export function acquire(
+  lock: string,
+  queue: string,
+  token: string,
+  ttlMs: string,
+  block: string,
+  deadlineMs: string,
+  waits: boolean,
+): Reply {
+  if (isLate(deadlineMs)) return [TOO_LATE, nowMs(), 0];
+  const taken = redis.call('EXISTS', queue) === 0 && takeUnqueued(lock, token, ttlMs);
+  if (taken === true) return [GRANTED, fencingTokens(toNumber(block)), 0];
+  return acquireHeld(lock, queue, token, ttlMs, block, waits, taken);
 }
 
 /**
  * Acquires a lock that has a holder or waiters, or waits behind them.
  * @param full - the error of a server that rejects writes, or false; the lock may belong to the caller nevertheless
  */
-export function acquireHeld(lock: string, queue: string, command: LockCommand, full: Fault | false): Reply {
-  const { token, ttlMs, block } = command;
-  const waits = command.name === 'w';
+function acquireHeld(
+  lock: string,
+  queue: string,
+  token: string,
+  ttlMs: string,
+  block: string,
+  waits: boolean,
+  full: Fault | false,
+): Reply {
   let owner = redis.call('GET', lock);
-  if (owner === token) return claim(lock, queue, token, ttlMs, block);
+  if (owner === token) return claim(lock, queue, token, ttlMs, toNumber(block));
   if (full !== false) throw full;
   if (owner === false) {
     const turn = offerToHead(lock, queue, token);
@@ -80,7 +78,7 @@ export function acquireHeld(lock: string, queue: string, command: LockCommand, f
     if (turn === 'own') {
       assignTo(lock, token, ttlMs);
       redis.call('ZREM', queue, token);
-      return [GRANTED, fencingTokens(block), redis.call('ZCARD', queue)];
+      return [GRANTED, fencingTokens(toNumber(block)), redis.call('ZCARD', queue)];
     }
     owner = turn.owner;
   }
@@ -94,7 +92,15 @@ export function acquireHeld(lock: string, queue: string, command: LockCommand, f
  * Releases the lock, removes the token from the queue, or undoes an attempt. A released lock goes to the head of the queue,
  * or to `next` if the queue is empty. A late release also hands the lock over, but grants nothing to its own process.
  */
-export function release(lock: string, queue: string, { token, next, ttlMs, block, deadlineMs }: LockCommand): Reply {
+export function release(
+  lock: string,
+  queue: string,
+  token: string,
+  next: string,
+  ttlMs: string,
+  block: string,
+  deadlineMs: string,
+): Reply {
   const granted = next === '' || isLate(deadlineMs) ? '' : next;
   const owner = redis.call('GET', lock);
   if (owner !== token) {
@@ -125,11 +131,11 @@ export function release(lock: string, queue: string, { token, next, ttlMs, block
     return wanted ? [QUEUED, offeredMs, 0] : [PASSED, 0, 0];
   }
   assignTo(lock, head, ttlMs);
-  return [GRANTED_NEXT, fencingTokens(block), head];
+  return [GRANTED_NEXT, fencingTokens(toNumber(block)), head];
 }
 
 /** Extends a lease; shortens it only if the command says so. */
-export function renew(lock: string, queue: string, { token, ttlMs, exact }: LockCommand): Reply {
+export function renew(lock: string, queue: string, token: string, ttlMs: number | string, exact: boolean): Reply {
   const owner = redis.call('GET', lock);
   if (owner !== token) return [LOST, owner === false ? 0 : 1, 0];
   if (exact) redis.call('PEXPIRE', lock, ttlMs);

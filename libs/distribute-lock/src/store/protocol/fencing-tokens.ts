@@ -61,9 +61,11 @@ export function fencingTokens(count: number): number {
   if (last === undefined) {
     // One command reads and writes the counter. It writes the clock, because the counter is rarely ahead of it.
     const now = time();
-    const text = now[0] + sixDigits(now[1]);
+    const text = now[0] + (now[1].length === 6 ? now[1] : sixDigits(now[1]));
     const before = swapFence(text);
-    last = fenceNumber(before) ?? markedNumber(before as string);
+    let issued = fenceNumber(before);
+    if (issued === undefined) issued = markedNumber(before as string);
+    last = issued;
     const clock = toNumber(text);
     const isMarked = mark !== '';
     saved = clock;

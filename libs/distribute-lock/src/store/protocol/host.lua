@@ -83,8 +83,8 @@ function safely(run, ...)
   return { REFUSED, type(reply) == 'table' and reply.err or tostring(reply), 0 }
 end
 
-function isPlainRelease(command)
-  return string.sub(command, 1, 1) == 'd'
+function firstLetter(command)
+  return string.sub(command, 1, 1)
 end
 
 function tokenOfRelease(command)

@@ -1,5 +1,5 @@
 import { channelIdOf, processOf } from '../../runtime/owner-token.js';
-import { REFUSED } from '../lua/generated/reply-codes.js';
+import { REFUSED } from './reply-codes.js';
 import type { Reply } from './reply.js';
 
 // What Lua and TypeScript do in different ways: patterns, numbers as text, tables and errors. Lua counts bytes, so tokens and prefixes are ASCII here. `host.lua` has the same functions by the same names.
@@ -9,8 +9,8 @@ const READER = /:[A-Za-z0-9]+:r$/;
 const PERMITS = /:[a-z0-9]+P(\d+):(\d+)$/;
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-/** The number in a text of the server, or in a word of a command. */
-export const toNumber = (text: string): number => Number(text);
+/** The number in a text of the server, or in a word of a command. A number stays as it is. */
+export const toNumber = (text: string | number): number => Number(text);
 
 /** The number in a text of any origin; undefined if it is no decimal number. */
 export const decimalOf = (text: string): number | undefined => (NUMBER.test(text) ? Number(text) : undefined);
@@ -92,10 +92,10 @@ function faultText(error: unknown): string {
   return typeof error === 'object' && error !== null && 'err' in error ? String(error.err) : String(error);
 }
 
-/** Whether the command is a release without a next attempt: `d <token>`. */
-export const isPlainRelease = (command: string): boolean => command.startsWith('d');
+/** The letter with which a command begins. */
+export const firstLetter = (command: string): string => command.charAt(0);
 
-/** The token of a plain release. */
+/** The token of a release without a next attempt: `d <token>`. */
 export const tokenOfRelease = (command: string): string => command.slice(2);
 
 /** Microseconds with six digits. */

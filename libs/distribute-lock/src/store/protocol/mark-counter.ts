@@ -5,6 +5,9 @@ import { ARGV, KEYS, redis } from './server.js';
 /**
  * Marks the counter that all locks of a prefix share, while instances with one counter per lock use the same prefix. Every
  * fencing token of the shared counter is then taken from the clock.
+ *
+ * Keys: the counter: the last fencing token that was issued, or 0; with the mark `~<end in ms>` behind it.
+ * Arguments: the time in ms for which the mark counts.
  */
 export function runMarkCounter(): number {
   const [counter] = KEYS;

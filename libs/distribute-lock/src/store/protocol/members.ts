@@ -1,4 +1,4 @@
-import { MEMBERS, NO_PLACE, OTHER_COUNT } from '../lua/generated/reply-codes.js';
+import { MEMBERS, NO_PLACE, OTHER_COUNT } from './reply-codes.js';
 import { NEW_RECORD_MS } from '../protocol.js';
 import { nowMs } from './clock.js';
 import { emptyTable, joined, memberParts, toNumber } from './host.js';
@@ -13,7 +13,30 @@ interface MemberPlaces {
   own: string | undefined;
 }
 
-/** Keeps the ids of the servers that processes use as the nodes of one quorum. Each of these servers has a record of them. */
+/**
+ * Keeps the ids of the servers that processes use as the nodes of one quorum. Each of these servers has a record of them.
+ *
+ * The record has one place for each node. An id keeps its place while a process that is connected to its server renews it,
+ * and for some time after that. A further id is refused until a place is free, so no two processes that both reach this
+ * server can count the votes of two different lists of nodes. The record also has the id of the server itself.
+ *
+ * A server that lost its data has no id. A process that knew the server gives it the former id. Another process may be
+ * faster and give it a new one. So for some time the record of a new id is replaced by that of a process that knew the server.
+ *
+ * Keys: the record, a sorted set. `=<id>` is the id of this server, `+<id>` that of another node, `#<count>` the number of
+ * nodes; `!new` is there while the id of this server is new. The score is the time in ms at which the member ends. The key
+ * expires with the last of them.
+ *
+ * Arguments: the number of nodes in the list of the process; the time in ms for which the places are kept; 1 if the process
+ * knows the id of this server from an earlier answer, else 0; the id of this server, if it has none; the ids of the nodes to
+ * which the process is connected.
+ *
+ * @returns three values:
+ * - `MEMBERS, 0, id`: every id has a place; id is the id of this server
+ * - `NO_PLACE, t, ids`: ids is the id of this server and those without a place, separated by spaces; t is the latest end of a
+ *   place of an id that the process did not send
+ * - `OTHER_COUNT, ms, n`: processes use this server in a list of n nodes; nothing changed; the record of n ends in ms
+ */
 export function runMembers(): Reply {
   const [record] = KEYS;
   const [nodes, keepMs, known, id] = ARGV;

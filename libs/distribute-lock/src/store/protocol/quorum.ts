@@ -1,4 +1,4 @@
-import { FENCE_TOO_LOW, FENCE_WRITTEN, NO_VOTE, TOO_LATE, VOTE, VOTED_BEFORE } from '../lua/generated/reply-codes.js';
+import { FENCE_TOO_LOW, FENCE_WRITTEN, NO_VOTE, TOO_LATE, VOTE, VOTED_BEFORE } from './reply-codes.js';
 import { FENCE_TTL_MS } from '../protocol.js';
 import { isLate, nowMs, time } from './clock.js';
 import { counterKey, setCounterKey } from './counter-key.js';
@@ -13,7 +13,36 @@ import { emptyTable, processIn, processPart, toNumber } from './host.js';
 /** Number of queued tokens that one call reads to find a process that a message reaches. */
 const MOST_TRIED = 100;
 
-/** One step of a lock on one of several independent primaries. */
+/**
+ * One step of a lock on one of several independent primaries. No primary decides alone: the caller counts their replies.
+ *
+ * Every step is idempotent by owner token. A token that was released on any primary is never requested again. TIME decides
+ * whether a request is too late. Fencing tokens increase with TIME even when their counter is lost.
+ *
+ * Keys: `lock`, `queue` and `fence`.
+ * - `lock`, string: the token that has this primary's vote, or the value of a foreign client; expires with the lease
+ * - `queue`, sorted set: owner tokens that wait for a message; expires some time after the last attempt
+ * - `fence`, string: last fencing token of the lock that was written here; expires ten minutes after the last grant or
+ *   renewal
+ *
+ * Arguments: a command, the token that gets the vote, the owner token in the queue, x, y and z. An owner may use several
+ * tokens, one after another.
+ * - `a`: acquire; `w`: acquire, otherwise wait for a message. x: ttlMs. y: number of fencing tokens. z: deadline on this
+ *   server's clock, after which nothing changes; 0: none
+ * - `f`: write fencing tokens. x: the first one. y: the last one
+ * - `d`: release. x: 1 to notify the next waiter, else 0. y: owner token to queue instead, or `-`. z: deadline after which
+ *   nothing is queued; 0: none
+ * - `n`: renew; `l`: renew, also to a shorter lease. x: ttlMs. y: last fencing token, or 0
+ *
+ * @returns three values:
+ * - `a`, `w`: `VOTE, n, q`: n is the lowest first fencing token that this primary allows; q processes wait.
+ *   `VOTED_BEFORE, n, q`: the token already had the vote. `NO_VOTE, ms, t`: token t has the vote (empty for a foreign client),
+ *   which ends in ms (-1: no end). `TOO_LATE, c, 0`: c is the server's clock in ms
+ * - `f`: `FENCE_WRITTEN, 0, 0`, or `FENCE_TOO_LOW, n, 0`: n is already written
+ * - `d`: `VOTE, t, 0`: released; t = 1: a waiter was notified
+ * - `n`, `l`: `VOTE, q, 0`: renewed; q processes wait
+ * - `f`, `d`, `n`, `l`: `NO_VOTE, 0, 0`: the token does not have the vote here
+ */
 export function runQuorumStep(): Reply {
   const [lock, queue, counter] = KEYS;
   setCounterKey(counter);
@@ -23,12 +52,12 @@ export function runQuorumStep(): Reply {
   const voted = redis.call('GET', lock);
   const mine = voted === token;
   if (command === 'a' || command === 'w') {
-    return requestVote(lock, queue, voted, token, owner, toNumber(x), toNumber(y), command === 'w');
+    return requestVote(lock, queue, voted, token, owner, x, toNumber(y), command === 'w');
   }
   if (command === 'd') return releaseVote(lock, queue, mine, owner, x === '1', y, late);
   if (!mine) return [NO_VOTE, 0, 0];
   if (command === 'f') return writeFence(toNumber(x), y);
-  return renewVote(lock, queue, toNumber(x), y, command === 'l');
+  return renewVote(lock, queue, x, y, command === 'l');
 }
 
 function requestVote(
@@ -37,7 +66,7 @@ function requestVote(
   voted: string | false,
   token: string,
   owner: string,
-  ttlMs: number,
+  ttlMs: string,
   block: number,
   waits: boolean,
 ): Reply {
@@ -110,7 +139,7 @@ function lowestFence(block: number): number {
 }
 
 /** Keeps the number while the lock is held, also on nodes that voted after the number was written. */
-function renewVote(lock: string, queue: string, ttlMs: number, number: string, exact: boolean): Reply {
+function renewVote(lock: string, queue: string, ttlMs: string, number: string, exact: boolean): Reply {
   const last = lastFence();
   if (exact) redis.call('PEXPIRE', lock, ttlMs);
   else raiseExpiry(lock, ttlMs);

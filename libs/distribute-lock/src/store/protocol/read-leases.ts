@@ -4,7 +4,7 @@ import { nowMs } from './clock.js';
 import { notify, wakeNext } from './notify.js';
 import { READERS_FROM, arrivalOf, removeAll } from './queue.js';
 import { redis } from './server.js';
-import { digits, emptyTable, processPart, toNumber } from './host.js';
+import { decimalOf, digits, emptyTable, processPart, toNumber } from './host.js';
 
 /** The keys of one read/write lock. */
 export interface ReadWriteKeys {
@@ -98,8 +98,9 @@ export function lastReader({ queue }: ReadWriteKeys): string | undefined {
 export function mayJoin({ queue, gate }: ReadWriteKeys, token: string): boolean {
   const upTo = redis.call('GET', gate);
   if (upTo === false || upTo === NO_READER) return upTo === false;
+  const last = decimalOf(upTo);
   const score = redis.call('ZSCORE', queue, token);
-  return score !== false && arrivalOf(score) <= toNumber(upTo);
+  return last !== undefined && score !== false && arrivalOf(score) <= last;
 }
 
 /** Waiting readers and their scores, alternately. */
@@ -142,8 +143,10 @@ export function letIn(
 /** Admits the remaining readers of the current turn. */
 export function letMoreIn(keys: ReadWriteKeys): void {
   const upTo = redis.call('GET', keys.gate);
-  if (upTo === NO_READER) return;
-  const waiting = readersInQueue(keys, upTo === false ? undefined : '(' + digits(toNumber(upTo) + 1));
+  const last = upTo === false ? undefined : decimalOf(upTo);
+  // A gate with another value lets no reader in.
+  if (upTo === NO_READER || (upTo !== false && last === undefined)) return;
+  const waiting = readersInQueue(keys, last === undefined ? undefined : '(' + digits(last + 1));
   if (upTo !== false && waiting.length < 2 * MOST_LET_IN) redis.call('SET', keys.gate, NO_READER, 'KEEPTTL');
   if (waiting.length > 0) letIn(keys, waiting);
 }

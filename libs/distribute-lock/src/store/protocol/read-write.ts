@@ -1,15 +1,5 @@
 import { READERS } from '../lock-value.js';
-import {
-  FREE,
-  GRANTED,
-  GRANTED_NEXT,
-  LOST,
-  PASSED,
-  QUEUED,
-  RENEWED,
-  STILL_QUEUED,
-  TOO_LATE,
-} from '../lua/generated/reply-codes.js';
+import { FREE, GRANTED, GRANTED_NEXT, LOST, PASSED, QUEUED, RENEWED, STILL_QUEUED, TOO_LATE } from './reply-codes.js';
 import { CLAIM_WINDOW_MS, MOST_READERS_NOTIFIED, MOST_WARNINGS } from '../protocol.js';
 import { isLate, nowMs } from './clock.js';
 import type { LockCommand } from './command.js';
@@ -179,10 +169,10 @@ function renewReading(keys: ReadWriteKeys, token: string, ttlMs: number, exact: 
 
 /** Extends the lease of a reader or writer; shortens it only if the command says so. */
 export function renewReadWrite(keys: ReadWriteKeys, command: LockCommand): Reply {
-  const { token } = command;
-  if (!isReadToken(token)) return renew(keys.lock, keys.queue, command);
+  const { token, ttlMs, exact } = command;
+  if (!isReadToken(token)) return renew(keys.lock, keys.queue, token, ttlMs, exact);
   if (!reads(keys, token)) return [LOST, 0, 0];
-  return renewReading(keys, token, command.ttlMs, command.exact);
+  return renewReading(keys, token, ttlMs, exact);
 }
 
 /**

@@ -7,7 +7,33 @@ import { addReply, type Replies, type Reply } from './reply.js';
 import { ARGV, KEYS } from './server.js';
 import { safely } from './host.js';
 
-/** Runs the commands of read/write locks in their order, with the same results as separate calls. */
+/**
+ * Runs the commands of read/write locks in their order, with the same results as separate calls. A lock has many readers or
+ * one writer.
+ *
+ * A writer is an exclusive holder: the lock key holds its owner token. While readers hold the lock, the lock key holds
+ * `readers`. Each reader then has a separate lease in another key; these leases count only while the lock key holds
+ * `readers`. Every command is idempotent by owner token. All times are those of the server: TIME decides whether a lease is
+ * valid.
+ *
+ * Keys: `fence`, then `lock`, `queue`, `readers` and `gate` for each command.
+ * - `fence`, `lock`, `queue`: as for `runLocks`; the queue has tokens of both kinds
+ * - `readers`, sorted set: owner tokens of readers, each with the end of its lease in ms; expires with the last of them
+ * - `gate`, string: exists while a live writer waits for readers; expires some time after its last attempt
+ *
+ * Arguments: the commands of `runLocks`, and these. The token of a reader ends in `:r`; `next` of a release is of the same
+ * kind as its token.
+ * - `g <ownerToken> <ttlMs> <readToken>`: downgrade: the writer becomes a reader with `readToken`
+ * - `s <ownerToken> <ttlMs> <block> <deadlineMs>`: take over: acquire; all holders lose the lock; waiters keep their places
+ *
+ * Replies: those of `runLocks`, with these additions:
+ * - `GRANTED, n, w`: for a reader w is 1 if a writer waits
+ * - `QUEUED, ms, h` and `STILL_QUEUED, ms, h`: ms is also the time until a reader may pass the gate
+ * - `PASSED, 0, 0`: released; other readers keep the lock, or it was offered to others
+ * - `RENEWED, w, 0`: renewed or downgraded; for a reader w is 1 if a writer waits
+ *
+ * @returns the replies in one flat list
+ */
 export function runReadWrites(): Replies {
   setCounterKey(KEYS[0]);
   const replies: Replies = [];

@@ -7,7 +7,7 @@ if #KEYS == 3 then
       call('DEL', lock)
       return 0
     end
-  else
+  elseif string.sub(text, -1) == '+' then
     local token, ttlMs, block, deadlineMs = string.match(text, '^[aw] (%S+) (%d+) (%d+) (%d+) %+$')
     if token and call('EXISTS', KEYS[3]) == 0 then
       local time = deadlineMs == '0' or call('TIME')

@@ -79,6 +79,13 @@ export function leasesOf(state: Semaphore): Record<string, number | undefined> {
   return ends;
 }
 
+/** In the last millisecond of its key the semaphore is free: the last lease has ended, and the server still has the key. */
+export function freeIfEnded(state: Semaphore): void {
+  if (state.limit === undefined || state.used > 0 || redis.call('PTTL', state.lock) !== 0) return;
+  state.isStored = false;
+  state.limit = undefined;
+}
+
 function lastEnd(state: Semaphore): number {
   const ends = leasesOf(state);
   let last = 0;

@@ -1,10 +1,10 @@
-import { BUSY, FREE, GRANTED, GRANTED_NEXT, LOST, QUEUED, RENEWED, TOO_LATE } from '../lua/generated/reply-codes.js';
+import { BUSY, FREE, GRANTED, GRANTED_NEXT, LOST, QUEUED, RENEWED, TOO_LATE } from './reply-codes.js';
 import { isLate, nowMs } from './clock.js';
 import type { LockCommand } from './command.js';
 import { fencingTokens } from './fencing-tokens.js';
 import type { Reply } from './reply.js';
 import { enqueue, extendPlaces, left, others, serve } from './semaphore-queue.js';
-import { headOf, leasesOf, leaveQueue, raise, takeBack, type Semaphore } from './semaphore-state.js';
+import { freeIfEnded, headOf, leasesOf, leaveQueue, raise, takeBack, type Semaphore } from './semaphore-state.js';
 import { redis } from './server.js';
 import { toNumber } from './host.js';
 
@@ -17,8 +17,8 @@ export function acquirePermits(state: Semaphore, command: LockCommand): Reply {
   const waits = command.name === 'w';
   if (isLate(command.deadlineMs)) return [TOO_LATE, nowMs(), 0];
   const ends = leasesOf(state);
-  // The value of a foreign client may look like that of a semaphore, so a key without valid leases counts as foreign. In the
-  // last millisecond of the last lease this is wrong, and the caller waits longer than it must.
+  freeIfEnded(state);
+  // The value of a foreign client may look like that of a semaphore, so a key without valid leases counts as foreign.
   if (state.isStored && state.used === 0) return waitForKey(state, token, waits);
   state.unsettled = true;
   if (ends[token] !== undefined) {

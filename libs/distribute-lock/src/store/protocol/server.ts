@@ -8,6 +8,8 @@ export interface Status {
   readonly ok: string;
 }
 
+export type Time = readonly [seconds: string, microseconds: string];
+
 export type Value = string | number;
 
 /**
@@ -20,7 +22,7 @@ export interface Server {
   call(name: 'SET', ...keyValueAndOptions: Value[]): Status | string | false;
   call(name: 'ZSCORE', key: string, member: string): string | false;
   call(name: 'ZPOPMIN' | 'ZRANGE' | 'ZRANGEBYSCORE', ...keyAndRange: Value[]): string[];
-  call(name: 'TIME'): readonly [seconds: string, microseconds: string];
+  call(name: 'TIME'): Time;
   call(name: 'ZADD' | 'PEXPIRE' | 'PEXPIREAT' | 'ZREMRANGEBYSCORE', ...keyAndValues: Value[]): number;
   call(name: 'DEL' | 'UNLINK' | 'EXISTS' | 'PTTL' | 'ZCARD' | 'ZREM', ...keys: string[]): number;
   /** As `call`, but returns an error instead of throwing it. */

@@ -1,7 +1,8 @@
-import { GRANTED } from '../lua/generated/reply-codes.js';
+import { GRANTED } from './reply-codes.js';
 import { fencingTokens } from './fencing-tokens.js';
 import { redis, type Fault } from './server.js';
 import type { Reply } from './reply.js';
+import { toNumber } from './host.js';
 
 /**
  * Takes a lock without a queue; the server checks whether it is free.
@@ -14,17 +15,17 @@ export function takeUnqueued(lock: string, token: string, ttlMs: number | string
 }
 
 /** Makes the token the holder without a check: the caller has decided that it may. */
-export function assignTo(lock: string, token: string, ttlMs: number): void {
+export function assignTo(lock: string, token: string, ttlMs: number | string): void {
   redis.call('SET', lock, token, 'PX', ttlMs);
 }
 
 /** Extends a lease, never shortens it. */
-export function raiseExpiry(lock: string, ttlMs: number): void {
-  if (redis.call('PTTL', lock) < ttlMs) redis.call('PEXPIRE', lock, ttlMs);
+export function raiseExpiry(lock: string, ttlMs: number | string): void {
+  if (redis.call('PTTL', lock) < toNumber(ttlMs)) redis.call('PEXPIRE', lock, ttlMs);
 }
 
 /** Claims a lock that already holds the token: it was offered, or the command is a repetition. */
-export function claim(lock: string, queue: string, token: string, ttlMs: number, block: number): Reply {
+export function claim(lock: string, queue: string, token: string, ttlMs: number | string, block: number): Reply {
   raiseExpiry(lock, ttlMs);
   redis.call('ZREM', queue, token);
   return [GRANTED, fencingTokens(block), redis.call('ZCARD', queue)];

@@ -1,5 +1,5 @@
 import { READERS } from '../lock-value.js';
-import { BUSY, QUEUED, STILL_QUEUED } from '../lua/generated/reply-codes.js';
+import { BUSY, QUEUED, STILL_QUEUED } from './reply-codes.js';
 import { append } from './queue.js';
 import type { Reply } from './reply.js';
 import { processIn } from './host.js';

@@ -1,4 +1,4 @@
-import { FENCE_TOO_LOW, FENCE_WRITTEN } from '../lua/generated/reply-codes.js';
+import { FENCE_TOO_LOW, FENCE_WRITTEN } from '../protocol/reply-codes.js';
 import { COMMAND_LIMIT_MS } from '../redis/link.js';
 import type { StepWords } from './node-connection.js';
 import { limitOf, type StepResult, type NodeStep, type QuorumNode } from './quorum-node.js';

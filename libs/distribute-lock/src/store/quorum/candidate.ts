@@ -1,6 +1,6 @@
 import type { Clock } from '../../runtime/clock.js';
 import { Timer } from '../../runtime/timers.js';
-import { NO_VOTE } from '../lua/generated/reply-codes.js';
+import { NO_VOTE } from '../protocol/reply-codes.js';
 import type { AcquireRequest, LockStoreError } from '../lock-store.js';
 import { COMMAND_LIMIT_MS } from '../redis/link.js';
 import type { Ballot } from './ballot.js';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../runtime/clock.js';
 import { Alarm, type Timers } from '../../runtime/timers.js';
 import { LockStoreError } from '../lock-store.js';
-import { MEMBERS, OTHER_COUNT } from '../lua/generated/reply-codes.js';
+import { MEMBERS, OTHER_COUNT } from '../protocol/reply-codes.js';
 import { NEW_RECORD_MS } from '../protocol.js';
 import { COMMAND_LIMIT_MS } from '../redis/link.js';
 import type { NodeReply, StepWords } from './node-connection.js';

@@ -1,14 +1,6 @@
-import { membersScript, quorumScript } from '../lua/generated/lua-scripts.js';
+import { membersScript, quorumScript } from '../generated/lua-scripts.js';
 import { LockStoreError, type ConnectionListener, type LockStoreListener } from '../lock-store.js';
-import {
-  FENCE_TOO_LOW,
-  MEMBERS,
-  NO_VOTE,
-  OTHER_COUNT,
-  TOO_LATE,
-  VOTE,
-  VOTED_BEFORE,
-} from '../lua/generated/reply-codes.js';
+import { FENCE_TOO_LOW, MEMBERS, NO_VOTE, OTHER_COUNT, TOO_LATE, VOTE, VOTED_BEFORE } from '../protocol/reply-codes.js';
 import { REPLY_WORDS } from '../redis/command.js';
 import { COMMAND_LIMIT_MS, type Link } from '../redis/link.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
@@ -21,10 +13,10 @@ import { Inbox } from '../redis/inbox.js';
 import { connectionTo } from '../redis/connection-to.js';
 import type { RedisClient } from '../redis/redis-client.js';
 
-/** Reply of `quorum.lua` or `members.lua`; the header of the script defines the codes. */
+/** Reply of the script `quorum` or the script `members`; the header of the script defines the codes. */
 export type NodeReply = readonly [code: number, x: number, y: number | string];
 
-/** A command of `quorum.lua` with its arguments, or `m` with those of `members.lua`. */
+/** A command of the script `quorum` with its arguments, or `m` with those of the script `members`. */
 export type StepWords = readonly (string | number)[];
 
 /** Runs commands on one node of a quorum. */
@@ -39,7 +31,7 @@ export interface NodeConnection {
   /** Reports outages of the connection. */
   observeConnection?(listener: ConnectionListener): void;
   /**
-   * Runs one step of `quorum.lua` or `members.lua`; rejects with a `LockStoreError`. A step for a vote that arrives too
+   * Runs one step of the script `quorum` or the script `members`; rejects with a `LockStoreError`. A step for a vote that arrives too
    * late has no effect and is sent again while `isWanted` returns true.
    */
   run(key: string, words: StepWords, isWanted: () => boolean): Promise<NodeReply>;
@@ -143,7 +135,7 @@ class RedisNodeConnection implements NodeConnection {
   }
 }
 
-/** Highest reply code of `quorum.lua` for each command. */
+/** Highest reply code of the script `quorum` for each command. */
 const HIGHEST_CODE: Readonly<Record<string, number>> = {
   a: VOTED_BEFORE,
   w: VOTED_BEFORE,
@@ -153,7 +145,7 @@ const HIGHEST_CODE: Readonly<Record<string, number>> = {
   l: VOTE,
 };
 
-/** Validates a reply of `quorum.lua` to the command. */
+/** Validates a reply of the script `quorum` to the command. */
 function checked(reply: unknown, command: string | number): NodeReply {
   if (!Array.isArray(reply) || reply.length !== REPLY_WORDS) throw unknownReply(reply);
   const [code, x, y] = reply as readonly unknown[];
@@ -168,7 +160,7 @@ function checked(reply: unknown, command: string | number): NodeReply {
 
 const IDS = /^[\w-]{22}(?: [\w-]{22})*$/;
 
-/** Validates a reply of `members.lua`. */
+/** Validates a reply of the script `members`. */
 function checkedMembers(reply: unknown): NodeReply {
   if (!Array.isArray(reply) || reply.length !== REPLY_WORDS) throw unknownReply(reply);
   const [code, x, y] = reply as readonly unknown[];

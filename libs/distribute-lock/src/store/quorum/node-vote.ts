@@ -1,4 +1,4 @@
-import { NO_VOTE, VOTED_BEFORE } from '../lua/generated/reply-codes.js';
+import { NO_VOTE, VOTED_BEFORE } from '../protocol/reply-codes.js';
 import { LockStoreError } from '../lock-store.js';
 import { yesOrNo, type Vote } from './poll.js';
 import type { StepResult, NodeStep, QuorumNode } from './quorum-node.js';

@@ -1,5 +1,5 @@
 import { LockStoreError } from '../lock-store.js';
-import { NO_VOTE } from '../lua/generated/reply-codes.js';
+import { NO_VOTE } from '../protocol/reply-codes.js';
 import type { NodeReply } from './node-connection.js';
 import type { StepResult, NodeStep, QuorumNode } from './quorum-node.js';
 import type { LockVotes } from '../../errors.js';

@@ -1,6 +1,6 @@
 import { ManualClock, settled } from '../../../../../test/support/manual-clock.js';
 import { LockStoreError } from '../lock-store.js';
-import { MEMBERS } from '../lua/generated/reply-codes.js';
+import { MEMBERS } from '../protocol/reply-codes.js';
 import type { NodeConnection, NodeReply } from './node-connection.js';
 import { QuorumLockStore } from './quorum-lock-store.js';
 

@@ -1,5 +1,5 @@
-import type { LuaText } from '../lua/generated/lua-scripts.js';
-import { BUSY, GRANTED, NOT_REPLICATED, QUEUED, STILL_QUEUED } from '../lua/generated/reply-codes.js';
+import type { LuaText } from '../lua-script.js';
+import { BUSY, GRANTED, NOT_REPLICATED, QUEUED, STILL_QUEUED } from '../protocol/reply-codes.js';
 import { LockStoreError } from '../lock-store.js';
 import { REPLY_WORDS } from './command.js';
 import { isCluster, type RedisClient } from './redis-client.js';

@@ -1,7 +1,7 @@
-import type { LuaScript } from '../lua/generated/lua-scripts.js';
+import type { LuaScript } from '../lua-script.js';
 import type { Clock } from '../../runtime/clock.js';
 import { LockStoreError } from '../lock-store.js';
-import { DELEGATED, NOT_REPLICATED, REFUSED, TOO_LATE } from '../lua/generated/reply-codes.js';
+import { DELEGATED, NOT_REPLICATED, REFUSED, TOO_LATE } from '../protocol/reply-codes.js';
 import { ScriptCall, isUnknownScript, ScriptRunner } from './script-runner.js';
 import { type Command, REPLY_WORDS, type ReplyWord } from './command.js';
 import type { Acknowledging } from './acknowledged.js';

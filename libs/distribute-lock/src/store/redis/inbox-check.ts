@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { Timer } from '../../runtime/timers.js';
 import { LockStoreError } from '../lock-store.js';
-import { checkInboxScript } from '../lua/generated/lua-scripts.js';
+import { checkInboxScript } from '../generated/lua-scripts.js';
 import { addressOf } from './redis-client.js';
 import type { RedisConnection } from './redis-connection.js';
 import { redacted } from './redis-errors.js';

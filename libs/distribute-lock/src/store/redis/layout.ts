@@ -1,4 +1,4 @@
-import { checkInboxScript, markCounterScript } from '../lua/generated/lua-scripts.js';
+import { checkInboxScript, markCounterScript } from '../generated/lua-scripts.js';
 import { LockStoreError } from '../lock-store.js';
 import type { RedisClient } from './redis-client.js';
 import { messageOf } from './redis-errors.js';

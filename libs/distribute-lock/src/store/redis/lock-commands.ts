@@ -9,7 +9,7 @@ import {
   QUEUED,
   RENEWED,
   STILL_QUEUED,
-} from '../lua/generated/reply-codes.js';
+} from '../protocol/reply-codes.js';
 import { AnsweredCommand, type ReplyWord } from './command.js';
 import type { RedisConnection } from './redis-connection.js';
 import { isCount, isFencingToken, isFlag, isLeftMs, isTokenBeside } from './reply-checks.js';

@@ -1,12 +1,12 @@
 import type { AcquireAllAnswer, AcquireRequest, LockStore } from '../lock-store.js';
-import { BUSY, GRANTED } from '../lua/generated/reply-codes.js';
+import { BUSY, GRANTED } from '../protocol/reply-codes.js';
 import { AnsweredCommand, type ReplyWord } from './command.js';
 import type { CommandBatch } from './command-batch.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
 import { isFencingToken, isLeftMs } from './reply-checks.js';
 
-/** A command of `multi-key.lua`, which acquires all locks or none. */
+/** A command of the script `multi-key`, which acquires all locks or none. */
 class MultiKeyCommand extends AnsweredCommand<AcquireAllAnswer> {
   /** Epoch of the connection when the command was sent. An answer on another connection may answer a resent command. */
   private readonly epoch: number;

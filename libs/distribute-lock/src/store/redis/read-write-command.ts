@@ -4,7 +4,7 @@ import { Command, type ReplyWord } from './command.js';
 import { COMMAND_LIMIT_MS, LIMIT_STEP_MS } from './link.js';
 import type { RedisKeys } from './redis-keys.js';
 
-/** Wraps a command for `readwrite.lua`, which needs more keys. */
+/** Wraps a command for the script `readwrite`, which needs more keys. */
 export class ReadWriteCommand extends Command {
   private over = false;
   private stop: (() => void) | undefined = undefined;
@@ -40,7 +40,7 @@ export class ReadWriteCommand extends Command {
     keys.push(lockKey, this.queueKey, names.readers(lockKey), names.gate(lockKey));
   }
 
-  /** `readwrite.lua` always replies with a list. */
+  /** the script `readwrite` always replies with a list. */
   commonCase(): boolean {
     return false;
   }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../runtime/clock.js';
 import { processOf } from '../../runtime/owner-token.js';
-import { deleteForeignScript } from '../lua/generated/lua-scripts.js';
+import { deleteForeignScript } from '../generated/lua-scripts.js';
 import { takeAway } from '../lock-admin.js';
 import type { LockState } from '../lock-store.js';
 import { stateOfValue } from '../lock-value.js';

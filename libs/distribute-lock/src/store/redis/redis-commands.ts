@@ -1,11 +1,6 @@
 import { processClock, type Clock } from '../../runtime/clock.js';
-import {
-  type LuaScript,
-  lockScript,
-  multiKeyScript,
-  readwriteScript,
-  semaphoreScript,
-} from '../lua/generated/lua-scripts.js';
+import { lockScript, multiKeyScript, readwriteScript, semaphoreScript } from '../generated/lua-scripts.js';
+import type { LuaScript } from '../lua-script.js';
 import type {
   AcquireAnswer,
   AcquireRequest,

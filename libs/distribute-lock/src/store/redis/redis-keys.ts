@@ -18,7 +18,7 @@ const SORTED_SET = /^(?:[qrs]|s[aq]|qm)1:/;
 
 export const isSortedSet = (name: string): boolean => SORTED_SET.test(name);
 
-/** The scripts build the same name in `lib/queue.lua`. */
+/** The scripts build the same name in `store/protocol/notify.ts`. */
 const CHANNEL_PREFIX = 'nestjs-lock:1:';
 
 /** A `{tag}` that Redis Cluster hashes instead of the whole key. */

@@ -6,7 +6,7 @@ import type {
   RenewAnswer,
   RenewRequest,
 } from '../lock-store.js';
-import { BUSY, FREE, GRANTED, GRANTED_NEXT, LOST, QUEUED, RENEWED } from '../lua/generated/reply-codes.js';
+import { BUSY, FREE, GRANTED, GRANTED_NEXT, LOST, QUEUED, RENEWED } from '../protocol/reply-codes.js';
 import { AnsweredCommand, type ReplyWord } from './command.js';
 import type { CommandBatch } from './command-batch.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -20,7 +20,7 @@ const PLACES: readonly unknown[] = [STOOD, ADJACENT, OTHER_KIND, APART];
 /** Interprets a reply; returns undefined if the reply is not valid for the command. */
 type Meaning<T> = (code: number, x: ReplyWord, y: ReplyWord) => T | undefined;
 
-/** A command of `semaphore.lua` with the interpretation of its reply. */
+/** A command of the script `semaphore` with the interpretation of its reply. */
 class SemaphoreCommand<T> extends AnsweredCommand<T> {
   constructor(
     lockKey: string,

@@ -1,7 +1,5 @@
-import { createHash } from 'node:crypto';
-
 import type { Redis } from 'ioredis';
-import type { LuaScript, LuaText } from '../lua/generated/lua-scripts.js';
+import type { LuaScript, LuaText } from '../lua-script.js';
 import type { RedisConnection } from './redis-connection.js';
 import { messageOf, storeError } from './redis-errors.js';
 import type { RedisKeys } from './redis-keys.js';
@@ -49,10 +47,6 @@ export class ScriptCall extends Timer {
 
 /** Runs one script on one connection. */
 export class ScriptRunner {
-  /** The script for the slot layout, if it differs. */
-  private readonly bySlot: LuaText;
-  /** The script for a large Cluster, once it is needed. */
-  private ofShards: LuaText | undefined;
   /** The client, if it accepts serialized commands. */
   private readonly direct: Redis | undefined;
   private readonly fenceKey: string;
@@ -67,15 +61,14 @@ export class ScriptRunner {
     private readonly acknowledging: Acknowledging | undefined,
   ) {
     this.fenceKey = names.fence;
-    this.bySlot = single.cluster ?? single;
     this.direct = takesWritten(connection.client) ? connection.client : undefined;
     this.headOfOne = [single.sha1, '3', names.fence].map(written).join('');
   }
 
   private get script(): LuaText {
     const { bySlot, sharded } = this.connection;
-    if (sharded) return (this.ofShards ??= shardedText(this.bySlot));
-    return bySlot ? this.bySlot : this.single;
+    if (sharded) return this.single.largeCluster;
+    return bySlot ? this.single.cluster : this.single;
   }
 
   /** Runs a call. With the slot layout all its commands are for one lock, or in one slot. */
@@ -147,10 +140,4 @@ export class ScriptRunner {
       ? client.eval(script.lua, keys.length, ...keys, ...texts)
       : client.evalsha(script.sha1, keys.length, ...keys, ...texts);
   }
-}
-
-/** The script with sharded channels. It differs in one setting of `lib/cluster.lua`. */
-function shardedText({ lua }: LuaText): LuaText {
-  const text = lua.replace('local sharded = false', 'local sharded = true');
-  return { lua: text, sha1: createHash('sha1').update(text).digest('hex') };
 }

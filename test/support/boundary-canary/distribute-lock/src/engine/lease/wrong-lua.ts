@@ -1,1 +1,1 @@
-export { script } from '../../store/lua/generated/lua-scripts.js';
+export { script } from '../../store/generated/lua-scripts.js';
