@@ -18,11 +18,11 @@ const STRIKES: Readonly<Record<FaultPlan['kind'], Strike>> = {
   crash: (_, __, process) => process.crash(),
   drain: (_, { ms }, process) => process.nextTurn(() => process.drain(ms)),
   foreign: (world, { key, ms }) => {
-    const { table } = world.server;
-    if (table.owner(key) !== undefined) return;
-    table.overwrite(key, FOREIGN_OWNER, ms * 2 + 1);
+    const { locks } = world.server;
+    if (locks.owner(key) !== undefined) return;
+    locks.overwrite(key, FOREIGN_OWNER, ms * 2 + 1);
     world.timeline.add(world.timeline.now + ms, undefined, () => {
-      if (table.owner(key) === FOREIGN_OWNER) table.overwrite(key, undefined);
+      if (locks.owner(key) === FOREIGN_OWNER) locks.overwrite(key, undefined);
       world.trouble();
     });
   },

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { runHistory } from './history.js';
 import { PlanArbitrary } from './plan-arbitrary.js';
 import type { Plan } from './plan.js';
-import type { Tables } from './tables.js';
+import type { LocksByRules } from './simulated-locks.js';
 
 /** Number of histories per turn of the real event loop. In that turn an unhandled rejection fails the test. */
 const HISTORIES_A_TURN = 100;
@@ -22,21 +22,21 @@ export interface HistoriesSettings {
   readonly count: number;
   /** Selects the histories: the same number selects the same ones. */
   readonly draw: number;
-  /** Tables with a defect. */
-  readonly tables?: Partial<Tables>;
+  /** Locks with a planted change of the rules. */
+  readonly Locks?: LocksByRules;
   /** Whether to reduce a history that breaks a rule. */
   readonly reduce?: boolean;
 }
 
 /** Runs histories until one breaks a rule. */
-export async function runHistories({ count, draw, tables, reduce = true }: HistoriesSettings): Promise<Outcome> {
+export async function runHistories({ count, draw, Locks, reduce = true }: HistoriesSettings): Promise<Outcome> {
   const startedAt = performance.now();
   let histories = 0;
   let holds = 0;
   const outcome = await withoutStacks(() =>
     fc.check(
       fc.asyncProperty(new PlanArbitrary(), async (plan) => {
-        const world = await runHistory(plan, tables);
+        const world = await runHistory(plan, { Locks });
         histories += 1;
         holds += world.ledger.count;
         if (histories % HISTORIES_A_TURN === 0) await new Promise(setImmediate);
@@ -53,8 +53,8 @@ export async function runHistories({ count, draw, tables, reduce = true }: Histo
 }
 
 /** The trace of a history, line by line. */
-export async function traceOf(plan: Plan, tables?: Partial<Tables>): Promise<string[]> {
-  const { trace = [] } = await runHistory(plan, { traced: true, ...tables });
+export async function traceOf(plan: Plan, Locks?: LocksByRules): Promise<string[]> {
+  const { trace = [] } = await runHistory(plan, { traced: true, Locks });
   return trace;
 }
 
@@ -67,13 +67,13 @@ export function printed({ callers, faults, ...rest }: Plan): string {
 /** A report with all facts about a broken rule. */
 export async function reportOf(
   { rule, seed, reduced }: NonNullable<Outcome['broken']>,
-  tables?: Partial<Tables>,
+  Locks?: LocksByRules,
 ): Promise<string> {
   return [
     `Broken: ${rule}`,
     `SIM_SEED=${seed} repeats the whole history. The minimum that breaks the rule:`,
     printed(reduced),
-    ...(await traceOf(reduced, tables)),
+    ...(await traceOf(reduced, Locks)),
   ].join('\n');
 }
 

@@ -46,14 +46,14 @@ export class MultiKeyWatch {
     if (ledger.isHeld()) return false;
     for (const { keys, waits, process } of open) {
       if (keys === undefined || !waits || !process.turning) continue;
-      return ![...server.table.keys()].some((key) => server.isForeign(key) || pendingCalls.standsIdle(key));
+      return !server.locks.keys().some((key) => server.isForeign(key) || pendingCalls.standsIdle(key));
     }
     return false;
   }
 
   private checkStanding(key: string, open: ReadonlySet<PendingCall>): void {
     const { ledger, pendingCalls, server, timeline } = this.world;
-    const isFree = server.table.owner(key) === undefined || ledger.isHeld(key) || pendingCalls.standsIdle(key);
+    const isFree = server.locks.owner(key) === undefined || ledger.isHeld(key) || pendingCalls.standsIdle(key);
     if (isFree || [...open].some((pendingCall) => (pendingCall.keys ?? [pendingCall.key]).includes(key)))
       this.standing.delete(key);
     else if (!this.standing.has(key)) this.standing.set(key, timeline.now);

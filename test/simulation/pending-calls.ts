@@ -134,7 +134,7 @@ export class PendingCalls {
 
   /** Whether a multi-key call may keep the key while it waits for another one. */
   private isKeptForMore(key: string): boolean {
-    return this.world.server.table.owner(key) !== undefined && [...this.open].some(({ keys }) => keys?.includes(key));
+    return this.world.server.locks.owner(key) !== undefined && [...this.open].some(({ keys }) => keys?.includes(key));
   }
 
   /** Readers at the gate of their process ask with every heartbeat whether the writer has left. */

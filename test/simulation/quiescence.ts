@@ -21,9 +21,9 @@ export function checkNothingLeft(world: World): void {
     if (!process.gone) checkIdle(world, process.engine, process.index);
   }
   const ghosts = world.plan.faults.some(({ kind }) => GHOSTS.includes(kind));
-  const { table, semaphores } = world.server;
-  for (const key of new Set([...table.keys(), ...semaphores.keys()])) {
-    if (table.owner(key) !== undefined && table.leftMs(key) < 0) world.fail('a lock has no end', key);
+  const { locks } = world.server;
+  for (const key of locks.keys()) {
+    if (locks.owner(key) !== undefined && locks.leftMs(key) < 0) world.fail('a lock has no end', key);
     if (!ghosts && !world.server.isForeign(key) && !world.pendingCalls.isLeft(key))
       world.fail('a key is left without a holder or a waiter', key);
   }

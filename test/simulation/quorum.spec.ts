@@ -1,12 +1,12 @@
 import { Ballot, BallotTokens } from '../../libs/distribute-lock/src/store/quorum/ballot.js';
-import type { NodeReply } from '../../libs/distribute-lock/src/store/quorum/node-connection.js';
 import { QuorumNode } from '../../libs/distribute-lock/src/store/quorum/quorum-node.js';
 import { Tally } from '../../libs/distribute-lock/src/store/quorum/poll.js';
 import { ServerClock } from '../../libs/distribute-lock/src/store/redis/server-clock.js';
 import { patch, type Restore } from './patch.js';
-import { NodeModel } from './quorum/node-model.js';
+import { loadRules, type Change } from '../support/load-rules.js';
 import { SimulatedConnection } from './quorum/simulated-connection.js';
-import { QuorumWorld, type MakeNode } from './quorum/quorum-world.js';
+import type { RunScript } from '../support/run-script.js';
+import { QuorumWorld } from './quorum/quorum-world.js';
 
 /** For a longer search: `SIM_QUORUM=100000 SIM_DRAW=7`. To repeat one history with a trace: `SIM_SEED=...`. */
 const HISTORIES = Number(process.env['SIM_QUORUM'] ?? 600);
@@ -23,10 +23,10 @@ interface Outcome {
   readonly broken?: string;
 }
 
-async function runHistories(count: number, first = FIRST, makeNode?: MakeNode, trace?: string[]): Promise<Outcome> {
+async function runHistories(count: number, first = FIRST, runScript?: RunScript, trace?: string[]): Promise<Outcome> {
   let holds = 0;
   for (let i = 0; i < count; i += 1) {
-    const world = await new QuorumWorld(first + i, makeNode, trace).run();
+    const world = await new QuorumWorld(first + i, runScript, trace).run();
     holds += world.holders.count;
     if (world.violation !== undefined) {
       return { histories: i + 1, holds, broken: `${world.violation}; again with SIM_SEED=${first + i}` };
@@ -50,21 +50,19 @@ describe('A quorum in simulated time', () => {
   }, 600_000);
 });
 
-/** Nodes without one measure. */
-const NODES: Record<string, MakeNode> = {
-  'a vote that is granted twice': (surroundings) =>
-    new (class extends NodeModel {
-      override acquire(...args: [string, string, string, number, number, boolean]): NodeReply {
-        if (this.voted(args[0]) !== undefined) this.votes.delete(args[0]);
-        return super.acquire(...args);
-      }
-    })(surroundings),
-  'fencing tokens that are not kept': (surroundings) =>
-    new (class extends NodeModel {
-      override fence(): NodeReply {
-        return [1, 0, 0];
-      }
-    })(surroundings),
+/** The rules of a node without one measure. */
+const NODES: Readonly<Record<string, Change>> = {
+  'a vote that is granted twice': {
+    file: 'store/protocol/quorum.ts',
+    measure: 'if (voted !== false && !mine) {',
+    without: 'if (false) {',
+  },
+  'fencing tokens that are not kept': {
+    file: 'store/protocol/quorum.ts',
+    measure:
+      "  if (written >= first) return [FENCE_TOO_LOW, written, 0];\n  redis.call('SET', counterKey, last, 'PX', FENCE_TTL_MS);\n",
+    without: '',
+  },
 };
 
 /** The store without one measure. */
@@ -102,8 +100,11 @@ describe('The simulation of a quorum notices', () => {
     expect(broken).toBeDefined();
   };
 
-  it.each(Object.entries(NODES))('%s', async (name, makeNode) => {
-    noticed(name, await runHistories(MOST_HISTORIES, FIRST_OF_MUTANTS, makeNode));
+  it.each(Object.entries(NODES))('%s', async (name, change) => {
+    const { runScript } = await loadRules<{ runScript: RunScript }>('test/support/run-script.ts', {
+      changes: [change],
+    });
+    noticed(name, await runHistories(MOST_HISTORIES, FIRST_OF_MUTANTS, runScript));
   });
 
   it.each(Object.entries(STORES))(

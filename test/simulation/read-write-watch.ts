@@ -1,9 +1,9 @@
 import { processOf } from '../../libs/distribute-lock/src/runtime/owner-token.js';
 import type { LockName, ReleaseRequest } from '../../libs/distribute-lock/src/store/lock-store.js';
-import type { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
 import { READERS } from '../../libs/distribute-lock/src/store/lock-value.js';
-import { isReader } from '../../libs/distribute-lock/src/store/memory/table-state.js';
+import { isReadToken } from '../../libs/distribute-lock/src/store/protocol/host.js';
 import { isCalm } from './plan.js';
+import type { SimulatedLocks } from './simulated-locks.js';
 import type { World } from './world.js';
 
 interface Sight {
@@ -19,7 +19,7 @@ export class ReadWriteWatch {
 
   constructor(
     private readonly world: World,
-    private readonly table: LockTable,
+    private readonly locks: SimulatedLocks,
   ) {
     this.calm = isCalm(world.plan);
   }
@@ -32,12 +32,22 @@ export class ReadWriteWatch {
     const whose = `${ownerToken} of ${before.owner}`;
     this.checkHolder(ownerToken, before, after, whose);
     this.checkTurn(before, after, whose);
+    this.checkAllReaders(before, after, whose);
     if (before.owner !== READERS && after.owner !== READERS) return answer;
     const owners = [ownerToken, ...own];
     this.checkLeases(owners, before, after, whose);
     this.checkNewcomers(owners, before, after, whose);
     this.checkEnd(after);
+    this.checkGate(key, after, whose);
     return answer;
+  }
+
+  /** A renewal tells a reader whether a writer waits. */
+  checkRenewal({ key, ownerToken }: LockName, answer: unknown): void {
+    if (typeof answer !== 'number' || this.locks.owner(key) !== READERS) return;
+    if (answer > 0 !== this.locks.isGateClosed(key)) {
+      this.world.fail('a renewal does not report the gate', ownerToken);
+    }
   }
 
   /** Only a command of the holder may change the lock. */
@@ -54,9 +64,16 @@ export class ReadWriteWatch {
     const wrote = processOf(before.owner ?? '') !== undefined;
     if (!this.calm || !wrote || owner === undefined || owner === before.owner || owner === READERS) return;
     const { inboxes } = this.world.server;
-    const reader = before.queue.find((token) => isReader(token) && inboxes.has(processOf(token) ?? ''));
+    const reader = before.queue.find((token) => isReadToken(token) && inboxes.has(processOf(token) ?? ''));
     if (reader !== undefined)
       this.world.fail('a waiting reader was overtaken by a second writer', `${whose}: ${reader}`);
+  }
+
+  /** When readers get the lock, no waiting reader stays in the queue. */
+  private checkAllReaders(before: Sight, after: Sight, whose: string): void {
+    if (after.owner !== READERS || before.owner === READERS) return;
+    const reader = before.queue.find((token) => isReadToken(token) && after.queue.includes(token));
+    if (reader !== undefined) this.world.fail('a waiting reader was left behind by the others', `${whose}: ${reader}`);
   }
 
   /** The leases of other readers must not change. */
@@ -69,7 +86,7 @@ export class ReadWriteWatch {
 
   /** No reader enters while a writer waits, and no reader gets a lease without an attempt. */
   private checkNewcomers(own: readonly (string | undefined)[], before: Sight, after: Sight, whose: string): void {
-    const writerWaits = before.queue.some((token) => !isReader(token) && after.queue.includes(token));
+    const writerWaits = before.queue.some((token) => !isReadToken(token) && after.queue.includes(token));
     for (const reader of after.leases.keys()) {
       if (before.leases.has(reader)) continue;
       if (!own.includes(reader) && !before.queue.includes(reader)) {
@@ -89,16 +106,23 @@ export class ReadWriteWatch {
       this.world.fail('the lock does not end with its last reader', `${leftMs}, ${last}`);
   }
 
+  /** The gate opens when the last waiting writer leaves. */
+  private checkGate(key: string, { owner, queue }: Sight, whose: string): void {
+    if (owner === READERS && queue.every(isReadToken) && this.locks.isGateClosed(key)) {
+      this.world.fail('the gate is closed although no writer waits', whose);
+    }
+  }
+
   private now(): number {
     return this.world.server.now();
   }
 
   private look(key: string): Sight {
     return {
-      owner: this.table.owner(key),
-      leftMs: this.table.leftMs(key),
-      leases: new Map(this.table.readers(key).map(({ ownerToken, endsAt }) => [ownerToken, endsAt])),
-      queue: [...this.table.queued(key)],
+      owner: this.locks.owner(key),
+      leftMs: this.locks.leftMs(key),
+      leases: this.locks.readers(key),
+      queue: this.locks.queued(key),
     };
   }
 }

@@ -1,19 +1,19 @@
 import type { LockName } from '../../libs/distribute-lock/src/store/lock-store.js';
-import type { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
+import type { SimulatedLocks } from './simulated-locks.js';
 import type { World } from './world.js';
 
 /** Watches rules that hold for every command of a semaphore and every sender. */
 export class SemaphoreWatch {
   constructor(
     private readonly world: World,
-    private readonly semaphores: SemaphoreTable,
+    private readonly locks: SimulatedLocks,
   ) {}
 
   /** Compares the semaphore before and after the command. The command may change the lease of the token `next`. */
   during<T>(request: LockName, next: string | undefined, command: () => T): T {
     const { key } = request;
-    const leases = new Map(this.semaphores.live(key));
-    const queue = [...this.semaphores.queued(key)];
+    const leases = this.locks.permits(key);
+    const queue = this.locks.permitsQueued(key);
     const answer = command();
     this.checkOthers(request, next, leases);
     this.checkTurns(key, leases, queue);
@@ -26,7 +26,7 @@ export class SemaphoreWatch {
     next: string | undefined,
     before: ReadonlyMap<string, number>,
   ): void {
-    const after = this.semaphores.live(key);
+    const after = this.locks.permits(key);
     for (const [other, endsAt] of before) {
       if (other === ownerToken || other === next || after.get(other) === endsAt) continue;
       this.world.fail('a command changed the lease of another holder', `${ownerToken} that of ${other}`);
@@ -35,10 +35,10 @@ export class SemaphoreWatch {
 
   /** A served caller must have been before all callers that still wait. */
   private checkTurns(key: string, before: ReadonlyMap<string, number>, queue: readonly string[]): void {
-    const waiting = this.semaphores.queued(key);
+    const waiting = this.locks.permitsQueued(key);
     const first = queue.findIndex((ownerToken) => waiting.includes(ownerToken));
     if (first < 0) return;
-    for (const served of this.semaphores.live(key).keys()) {
+    for (const served of this.locks.permits(key).keys()) {
       const place = queue.indexOf(served);
       if (before.has(served) || (place >= 0 && place < first)) continue;
       this.world.fail('a caller overtook the head of the queue', `${served} passed ${queue[first]}`);

@@ -12,6 +12,9 @@ const CLOCK_TRIP_MS = 5;
 /** Bytes of a broken connection may arrive this much later. */
 const MOST_STRAY_MS = 5_000;
 
+/** A rule threw an error. A planted change that breaks this rule proves nothing about the other ones. */
+export const REJECTED = 'the server rejected a command';
+
 const latest = (a: number, b: number): number => (a > b ? a : b);
 
 /** The reply to an acquire that arrived after its deadline and had no effect, with the clock of the server. */
@@ -136,7 +139,7 @@ export class SimulatedConnection {
   private arrive(command: Command, epoch: number, arrival: Happening): void {
     const { timeline, server, random, plan } = this.world;
     if (server.awayUntil > timeline.now) return timeline.again(arrival, server.awayUntil);
-    const answer = random.chance(plan.refusalShare) ? this.refusal() : command.apply(command.deadlineMs!);
+    const answer = random.chance(plan.refusalShare) ? this.refusal() : this.execute(command);
     this.world.note(command.what, this.process, answer);
     if (epoch !== this.epoch) return this.world.trouble();
     this.lastAnswer = latest(this.lastAnswer, timeline.now + this.world.transferMs());
@@ -145,6 +148,17 @@ export class SimulatedConnection {
       this.unanswered.delete(command);
       command.settle(answer);
     });
+  }
+
+  /** No command of a simulated process may be rejected. */
+  private execute(command: Command): unknown {
+    try {
+      return command.apply(command.deadlineMs!);
+    } catch (error) {
+      const { message } = error as Error;
+      this.world.fail(REJECTED, `${command.what}: ${message}`);
+      return new LockStoreError(message, false);
+    }
   }
 
   /** The connection broke before the command arrived: the command is lost, or arrives late. */

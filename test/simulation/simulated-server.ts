@@ -10,17 +10,15 @@ import type {
   RenewAnswer,
   RenewRequest,
 } from '../../libs/distribute-lock/src/store/lock-store.js';
-import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
 import { READERS } from '../../libs/distribute-lock/src/store/lock-value.js';
-import { isReader } from '../../libs/distribute-lock/src/store/memory/table-state.js';
-import { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
+import { isReadToken } from '../../libs/distribute-lock/src/store/protocol/host.js';
 import { HEARTBEAT_MS } from '../../libs/distribute-lock/src/engine/heartbeat.js';
-import type { SimulatedTableHost, Tables } from './tables.js';
 import { nextOf, ReadWriteWatch } from './read-write-watch.js';
 import { SemaphoreWatch } from './semaphore-watch.js';
 import { EXECUTION_LIMIT_MS } from '../../libs/distribute-lock/src/store/protocol.js';
 import { TooLate } from './simulated-connection.js';
 import type { SimulatedInbox } from './simulated-inbox.js';
+import { SimulatedLocks, type LocksByRules } from './simulated-locks.js';
 import type { World } from './world.js';
 
 /** The start of the clock of the server. */
@@ -40,10 +38,9 @@ export interface Sent {
   readonly sentAt: number;
 }
 
-/** The server: the table, the subscribers, and rules for every command. */
+/** The server: its locks, the subscribers, and what holds for every command. */
 export class SimulatedServer {
-  readonly table: LockTable;
-  readonly semaphores: SemaphoreTable;
+  readonly locks: SimulatedLocks;
   readonly inboxes = new Map<string, SimulatedInbox>();
   /** Owner tokens whose lock the server has lost, and when. Their holders cannot know of it yet. */
   readonly forgotten = new Map<string, number>();
@@ -59,23 +56,18 @@ export class SimulatedServer {
   awayUntil = 0;
   private readonly watch: SemaphoreWatch;
   private readonly lockWatch: ReadWriteWatch;
-  /** The sender of the current command. */
-  private speaking = '';
 
   constructor(
     private readonly world: World,
-    { makeTable, makeSemaphores }: Tables,
+    Locks?: LocksByRules,
   ) {
-    const tableHost: SimulatedTableHost = {
+    const host = {
       now: () => this.now(),
-      clientNow: () => EPOCH_MS + (world.processes.find(({ id }) => this.speaking.startsWith(id))?.now() ?? 0),
-      publish: (processId, message) => this.publish(processId, message),
-      counted: world.plan.counted,
+      publish: (processId: string, message: LockMessage) => this.publish(processId, message),
     };
-    this.table = makeTable(tableHost);
-    this.semaphores = makeSemaphores(tableHost, this.table);
-    this.watch = new SemaphoreWatch(world, this.semaphores);
-    this.lockWatch = new ReadWriteWatch(world, this.table);
+    this.locks = new SimulatedLocks(host, world.plan.counted, Locks);
+    this.watch = new SemaphoreWatch(world, this.locks);
+    this.lockWatch = new ReadWriteWatch(world, this.locks);
   }
 
   /** The clock of the server. */
@@ -94,9 +86,10 @@ export class SimulatedServer {
     if (this.isLate(sent)) return new TooLate(this.wallClock());
     // A token that has left the queue arrives again.
     if (!this.stands(request)) this.ranks.delete(request.ownerToken);
-    const answer = this.isSemaphore(request)
-      ? this.watch.during(request, undefined, () => this.semaphores.acquire(request))
-      : this.lockWatch.during(request, [], () => this.table.acquire(request, counted));
+    const command = (): AcquireAnswer => this.locks.byRules.acquire(request, counted);
+    const answer = isSemaphore(request)
+      ? this.watch.during(request, undefined, command)
+      : this.lockWatch.during(request, [], command);
     if (answer.outcome !== 'busy') this.rank(request.ownerToken);
     if (answer.outcome !== 'busy') this.hadEffect(request, sent);
     if (answer.outcome === 'granted') {
@@ -108,10 +101,10 @@ export class SimulatedServer {
 
   acquireAll(requests: readonly AcquireRequest[], sent: Sent): AcquireAllAnswer | TooLate {
     if (this.isLate(sent)) return new TooLate(this.wallClock());
-    const isOwn = ({ key, ownerToken }: LockName): boolean => this.table.owner(key) === ownerToken;
+    const isOwn = ({ key, ownerToken }: LockName): boolean => this.locks.owner(key) === ownerToken;
     const before = requests.filter(isOwn);
-    const isWaited = requests.some((request) => !isOwn(request) && this.table.queued(request.key).length > 0);
-    const answer = this.table.acquireAll(requests);
+    const isWaited = requests.some((request) => !isOwn(request) && this.locks.queued(request.key).length > 0);
+    const answer = this.locks.byRules.acquireAll(requests);
     const { length } = answer.outcome === 'granted' ? requests : before;
     const whose = requests[0].ownerToken;
     if (requests.filter(isOwn).length !== length)
@@ -130,9 +123,10 @@ export class SimulatedServer {
   release(wanted: ReleaseRequest, sent: Sent): ReleaseAnswer {
     const { next, grantOwn, ...late } = wanted;
     const request: ReleaseRequest = this.isLate(sent) ? late : wanted;
-    const answer = this.isSemaphore(request)
-      ? this.watch.during(request, nextOf(request), () => this.semaphores.release(request))
-      : this.guarded(request, [nextOf(request)], () => this.table.release(request));
+    const command = (): ReleaseAnswer => this.locks.byRules.release(request);
+    const answer = isSemaphore(request)
+      ? this.watch.during(request, nextOf(request), command)
+      : this.guarded(request, [nextOf(request)], command);
     if (answer.outcome !== 'lost') this.givenBack.add(request.ownerToken);
     // A lease that ended before its release leaves no message, so waiters notice at their next heartbeat.
     else if (this.isOver(request)) this.world.trouble(HEARTBEAT_MS);
@@ -149,15 +143,17 @@ export class SimulatedServer {
   }
 
   renew(request: RenewRequest): Exclude<RenewAnswer, Error> {
-    return this.isSemaphore(request)
-      ? this.watch.during(request, undefined, () => this.semaphores.renew(request))
-      : this.guarded(request, [], () => this.table.renew(request));
+    const command = (): Exclude<RenewAnswer, Error> => this.locks.byRules.renew(request);
+    if (isSemaphore(request)) return this.watch.during(request, undefined, command);
+    const answer = this.guarded(request, [], command);
+    this.lockWatch.checkRenewal(request, answer);
+    return answer;
   }
 
   downgrade(request: DowngradeRequest): Exclude<RenewAnswer, Error> {
     const { ownerToken, readToken } = request;
-    this.speaking = ownerToken;
-    const answer = this.guarded(request, [readToken], () => this.table.downgrade(request));
+    const answer = this.guarded(request, [readToken], () => this.locks.byRules.downgrade(request));
+    this.lockWatch.checkRenewal(request, answer);
     if (typeof answer === 'number') {
       this.readTokens.set(ownerToken, readToken);
       this.granted.add(readToken);
@@ -167,49 +163,46 @@ export class SimulatedServer {
 
   /** Whether the fast script delegates this attempt to the script for readers. */
   leavesAcquire({ key, wait }: AcquireRequest): boolean {
-    const owner = this.table.owner(key);
-    return owner === undefined ? this.table.queued(key).some(isReader) : owner === READERS && wait;
+    const owner = this.locks.owner(key);
+    return owner === undefined ? this.locks.queued(key).some(isReadToken) : owner === READERS && wait;
   }
 
   leavesRelease({ key, ownerToken }: ReleaseRequest): boolean {
-    const owner = this.table.owner(key);
-    return owner === READERS || (owner === ownerToken && this.table.queued(key).some(isReader));
+    const owner = this.locks.owner(key);
+    return owner === READERS || (owner === ownerToken && this.locks.queued(key).some(isReadToken));
   }
 
   /** Milliseconds until the lock of this token ends; undefined when another owner has it. */
   leftMs(key: string, ownerToken: string): number | undefined {
-    const permitted = this.semaphores.live(key).get(ownerToken);
-    if (permitted !== undefined) return permitted - EPOCH_MS - this.world.timeline.now;
     const readToken = this.readTokens.get(ownerToken);
-    const left = this.table.leaseLeftMs(key, ownerToken);
-    return left === undefined && readToken !== undefined ? this.table.leaseLeftMs(key, readToken) : left;
+    const left = this.locks.leaseLeftMs(key, ownerToken);
+    return left === undefined && readToken !== undefined ? this.locks.leaseLeftMs(key, readToken) : left;
   }
 
   /** Whether a foreign client has the lock. */
   isForeign(key: string): boolean {
-    const owner = this.table.owner(key);
+    const owner = this.locks.owner(key);
     return owner !== undefined && !/^(p|semaphore:|readers$)/.test(owner);
   }
 
   /** Writes the key as a foreign client or an operator does, with any holder. */
   overwrite(key: string, owner: string | undefined, ttlMs?: number): void {
     this.forget(key);
-    this.table.overwrite(key, owner, ttlMs);
+    this.locks.overwrite(key, owner, ttlMs);
   }
 
   /** Loses all data. The server replies again after a short time. */
   flush(): void {
-    for (const key of this.table.keys()) this.forget(key);
-    this.table.flush();
-    this.semaphores.flush();
+    for (const key of this.locks.keys()) this.forget(key);
+    this.locks.flush();
     this.awayUntil = this.world.timeline.now + AWAY_AFTER_FLUSH_MS;
   }
 
   private forget(key: string): void {
-    const owner = this.table.owner(key);
+    const owner = this.locks.owner(key);
     if (owner === undefined) return;
-    const readers = this.table.readers(key).map(({ ownerToken }) => ownerToken);
-    for (const ownerToken of [owner, ...readers, ...this.semaphores.live(key).keys()]) {
+    const readers = [...this.locks.readers(key).keys()];
+    for (const ownerToken of [owner, ...readers, ...this.locks.permits(key).keys()]) {
       this.forgotten.set(ownerToken, this.world.timeline.now);
     }
     // The process does not know yet that it is a reader.
@@ -233,13 +226,13 @@ export class SimulatedServer {
   /** Whether the token had a lease of the key that ended without a release, and the key is free. */
   private isOver({ key, ownerToken }: LockName): boolean {
     const held = this.granted.has(ownerToken) && !this.givenBack.has(ownerToken);
-    return held && this.table.owner(key) === undefined;
+    return held && this.locks.isFree(key);
   }
 
   /** Whether the token holds the lock or waits for it. */
   private stands({ key, ownerToken }: LockName): boolean {
     if (this.leftMs(key, ownerToken) !== undefined) return true;
-    return this.table.queued(key).includes(ownerToken) || this.semaphores.queued(key).includes(ownerToken);
+    return this.locks.queued(key).includes(ownerToken) || this.locks.permitsQueued(key).includes(ownerToken);
   }
 
   private rank(ownerToken: string): void {
@@ -253,16 +246,11 @@ export class SimulatedServer {
     }
   }
 
-  private isSemaphore({ kind, ownerToken }: LockName): boolean {
-    this.speaking = ownerToken;
-    return kind === 'semaphore';
-  }
-
   /** A release or renewal never acquires a free lock. */
   private guarded<T>(request: LockName, own: readonly (string | undefined)[], command: () => T): T {
-    const free = this.table.owner(request.key) === undefined;
+    const free = this.locks.owner(request.key) === undefined;
     const answer = this.lockWatch.during(request, own, command);
-    if (free && this.table.owner(request.key) !== undefined) {
+    if (free && this.locks.owner(request.key) !== undefined) {
       this.world.fail('a command changed the lock of another holder', request.ownerToken);
     }
     return answer;
@@ -282,3 +270,5 @@ export class SimulatedServer {
     return 0;
   }
 }
+
+const isSemaphore = ({ kind }: LockName): boolean => kind === 'semaphore';

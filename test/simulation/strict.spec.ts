@@ -1,9 +1,9 @@
 import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { runHistory } from './history.js';
 import type { CallerPlan, FaultPlan, Plan } from './plan.js';
+import { plantedLocks, SILENT_PLACES } from './plants.js';
 import { Random } from './random.js';
-import { TABLE_MUTANTS } from './table-mutants.js';
-import type { Tables } from './tables.js';
+import type { LocksByRules } from './simulated-locks.js';
 
 const HISTORIES = 2_000;
 const MOST_HISTORIES = 300;
@@ -50,10 +50,10 @@ function planOf(seed: number): Plan {
 }
 
 /** The first violation: a broken rule, or a caller of a healthy process that was not served in time. */
-async function trouble(count: number, tables: Partial<Tables> = {}): Promise<string | undefined> {
+async function trouble(count: number, Locks?: LocksByRules): Promise<string | undefined> {
   for (let seed = 1; seed <= count; seed += 1) {
     const plan = planOf(seed);
-    const world = await runHistory(plan, tables);
+    const world = await runHistory(plan, { Locks });
     const isHealthy = ({ process, abortAfterMs }: CallerPlan): boolean =>
       abortAfterMs === undefined && (process !== 0 || plan.faults[0].kind === 'flush');
     const healthy = plan.callers.filter(isHealthy).length;
@@ -70,7 +70,6 @@ describe('Strict callers of a process', () => {
   }, 120_000);
 
   it('are not served in time when an unresponsive process keeps its places', async () => {
-    const makeTable = TABLE_MUTANTS['an unresponsive process that keeps its places'];
-    expect(await trouble(MOST_HISTORIES, { makeTable })).toBeDefined();
+    expect(await trouble(MOST_HISTORIES, await plantedLocks(SILENT_PLACES))).toBeDefined();
   }, 60_000);
 });

@@ -7,8 +7,8 @@ import { PendingCalls } from './pending-calls.js';
 import { checkNothingLeft } from './quiescence.js';
 import { Random } from './random.js';
 import { SimulatedProcess } from './simulated-process.js';
+import type { LocksByRules } from './simulated-locks.js';
 import { SimulatedServer } from './simulated-server.js';
-import type { Tables } from './tables.js';
 import { Timeline, type Happening } from './timeline.js';
 
 /** A longer history is an endless loop. */
@@ -24,8 +24,10 @@ function whenPromisesSettled(callback: () => void): void {
 }
 
 /** How a history is run. */
-export interface WorldSettings extends Tables {
+export interface WorldSettings {
   readonly traced?: boolean;
+  /** Locks with a planted change of the rules. */
+  readonly Locks?: LocksByRules;
 }
 
 /** One history: processes, callers, faults and a server on one timeline, and the watchers of the rules. */
@@ -45,11 +47,11 @@ export class World {
 
   constructor(
     readonly plan: Plan,
-    { traced = false, ...tables }: WorldSettings,
+    { traced = false, Locks }: WorldSettings = {},
   ) {
     this.random = new Random(plan.seed ^ 0x5bd1e995);
     this.trace = traced ? [] : undefined;
-    this.server = new SimulatedServer(this, tables);
+    this.server = new SimulatedServer(this, Locks);
     this.ledger = new Ledger(this);
     this.pendingCalls = new PendingCalls(this);
     this.processes = plan.processes.map((process, index) => new SimulatedProcess(this, index, process));

@@ -1,6 +1,4 @@
 import { LOCK_DEFAULTS } from '../../../libs/distribute-lock/src/options/lock-options.js';
-import { LockTable } from '../../../libs/distribute-lock/src/store/memory/lock-table.js';
-import { SemaphoreTable } from '../../../libs/distribute-lock/src/store/memory/semaphore-table.js';
 import { PATIENT_MS, type Plan } from '../../simulation/plan.js';
 import type { SimulatedProcess } from '../../simulation/simulated-process.js';
 import { World } from '../../simulation/world.js';
@@ -49,10 +47,7 @@ class CountedWorld extends World {
 /** Runs the engine in that many simulated processes; the simulation checks every rule of the protocol. */
 export async function simulateHotKey(processes: number): Promise<SimulatedRun> {
   const rounds = Math.max(1, Math.floor(HOLDS / processes));
-  const world = new CountedWorld(planOf(processes, rounds), {
-    makeTable: (host) => new LockTable(host),
-    makeSemaphores: (host, locks) => new SemaphoreTable(host, locks),
-  });
+  const world = new CountedWorld(planOf(processes, rounds));
   const violation = await world.run();
   if (violation !== undefined) throw new Error(`The simulation of ${processes} processes broke a rule: ${violation}`);
   const waitsMs = Float64Array.from(world.waitsMs).sort();

@@ -1,7 +1,8 @@
 import { Random } from '../random.js';
 import { Timeline } from '../timeline.js';
 import { CLOCKS_SHARE, Holders } from './holders.js';
-import { NodeModel, type NodeSurroundings } from './node-model.js';
+import type { RunScript } from '../../support/run-script.js';
+import { NodeServer } from './node-server.js';
 import { QuorumProcess } from './quorum-process.js';
 
 /** Faults occur and callers arrive within this time. */
@@ -19,11 +20,9 @@ const nextTurn = setImmediate;
 type Forgetting = 'never' | 'after the longest ttl' | 'at once';
 
 export interface SimulatedNode {
-  readonly model: NodeModel;
+  readonly server: NodeServer;
   awayUntil: number;
 }
-
-export type MakeNode = (surroundings: NodeSurroundings) => NodeModel;
 
 /** One history of a quorum, repeatable by its seed. It ends with the first broken rule. */
 export class QuorumWorld {
@@ -46,7 +45,7 @@ export class QuorumWorld {
 
   constructor(
     seed: number,
-    makeNode: MakeNode = (surroundings) => new NodeModel(surroundings),
+    private readonly runScript?: RunScript,
     /** Receives a line for each event. */
     private readonly trace?: string[],
   ) {
@@ -60,7 +59,7 @@ export class QuorumWorld {
     this.holders = new Holders(this, this.forgetting === 'at once');
     this.longHolds = this.forgetting === 'never' ? 0.1 : 0.4;
     this.longPauses = this.forgetting === 'at once';
-    for (let i = random.pick([3, 3, 4, 5]); i > 0; i -= 1) this.nodes.push(this.makeNode(makeNode));
+    for (let i = random.pick([3, 3, 4, 5]); i > 0; i -= 1) this.nodes.push(this.makeNode());
     for (let i = random.int(2, 3); i > 0; i -= 1) this.processes.push(new QuorumProcess(this, i));
   }
 
@@ -112,20 +111,23 @@ export class QuorumWorld {
     return this;
   }
 
-  private makeNode(make: MakeNode): SimulatedNode {
+  private makeNode(): SimulatedNode {
     const rate = this.random.between(0.997, 1.003);
     // Lost fencing tokens are replaced by those of the clocks, so the clocks must agree.
     const apart = this.forgetting !== 'never' || this.random.chance(0.5) ? 10 : 1e7;
     const offset = this.random.between(1e9, 1e9 + apart);
     const node: SimulatedNode = {
       awayUntil: 0,
-      model: make({
-        now: () => offset + this.now * rate,
-        publish: (processId, message) => {
-          const connection = this.processes.find(({ id }) => id === processId)?.connections[this.nodes.indexOf(node)];
-          return connection?.deliver(message) === true ? 1 : 0;
+      server: new NodeServer(
+        {
+          now: () => offset + this.now * rate,
+          publish: (processId, message) => {
+            const connection = this.processes.find(({ id }) => id === processId)?.connections[this.nodes.indexOf(node)];
+            return connection?.deliver(message) === true ? 1 : 0;
+          },
         },
-      }),
+        this.runScript,
+      ),
     };
     return node;
   }
@@ -165,18 +167,18 @@ export class QuorumWorld {
     this.note(`n${this.nodes.indexOf(node)} restarts${empty ? ' empty' : ''}, ${downMs.toFixed(0)} ms`);
     this.stop(node, downMs + 0.1);
     for (const { connections } of this.processes) connections[this.nodes.indexOf(node)].breakFor(downMs);
-    if (empty) this.in(downMs, () => node.model.forget());
+    if (empty) this.in(downMs, () => node.server.forget());
   }
 
   private checkLeftovers(): void {
     if (this.violation !== undefined) return;
     const alive = (token: string | undefined): boolean =>
       this.processes.some(({ id, gone }) => !gone && token?.startsWith(id) === true);
-    for (const { model } of this.nodes) {
+    for (const { server } of this.nodes) {
       for (const key of ['k0', 'k1']) {
-        if (alive(model.voted(key))) this.fail(`the vote ${model.voted(key)} is left behind`);
-        if (model.queued(key).some(alive))
-          this.fail(`places in a queue are left behind: ${model.queued(key).join(' ')}`);
+        if (alive(server.voted(key))) this.fail(`the vote ${server.voted(key)} is left behind`);
+        if (server.queued(key).some(alive))
+          this.fail(`places in a queue are left behind: ${server.queued(key).join(' ')}`);
       }
     }
   }

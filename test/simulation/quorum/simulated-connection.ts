@@ -3,7 +3,7 @@ import {
   type LockMessage,
   type LockStoreListener,
 } from '../../../libs/distribute-lock/src/store/lock-store.js';
-import { TOO_LATE } from '../../../libs/distribute-lock/src/store/lua/generated/reply-codes.js';
+import { TOO_LATE } from '../../../libs/distribute-lock/src/store/protocol/reply-codes.js';
 import { COMMAND_LIMIT_MS } from '../../../libs/distribute-lock/src/store/redis/link.js';
 import { ServerClock } from '../../../libs/distribute-lock/src/store/redis/server-clock.js';
 import type { NodeInbox } from '../../../libs/distribute-lock/src/store/quorum/node-connection.js';
@@ -76,7 +76,7 @@ export class SimulatedConnection implements NodeConnection, NodeInbox {
         if (this.process.gone) return;
         if (epoch !== this.epoch || !this.ready) return reject(new LockStoreError('connection lost', true));
         if (node.awayUntil > world.now) return world.in(node.awayUntil - world.now, arrive);
-        resolve(node.model.run('', words));
+        resolve(node.server.run('', words));
       };
       world.in(CLOCK_TRIP_MS, arrive);
     });
@@ -147,7 +147,7 @@ export class SimulatedConnection implements NodeConnection, NodeInbox {
   }
 
   private readClock(): void {
-    this.serverClock.observe(this.node.model.clockMs(), this.process.now() - CLOCK_TRIP_MS);
+    this.serverClock.observe(this.node.server.clockMs(), this.process.now() - CLOCK_TRIP_MS);
   }
 
   private send(command: Command): void {
@@ -185,7 +185,7 @@ export class SimulatedConnection implements NodeConnection, NodeInbox {
   }
 
   private apply(key: string, words: readonly (string | number)[], how: string): NodeReply {
-    const reply = this.node.model.run(key, words);
+    const reply = this.node.server.run(key, words);
     this.world.note(`${this.name} ${key} ${how} ${words.join(' ')} -> ${reply.join(' ')}`);
     return reply;
   }
