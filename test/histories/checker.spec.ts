@@ -1,8 +1,10 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { HandMade } from './check/hand-made.js';
+import { emptyReport } from './replay/replay.js';
+import { LOGS } from './replay/server-log.js';
 import { Checker } from './run/checker.js';
 
 describe('The check in a separate process', () => {
@@ -12,6 +14,7 @@ describe('The check in a separate process', () => {
   async function folderOf(history: HandMade): Promise<string> {
     const folder = await temporaryFolder('history-');
     await writeFile(join(folder, 'p1.jsonl'), history.lines());
+    await mkdir(join(folder, LOGS));
     return folder;
   }
 
@@ -20,7 +23,7 @@ describe('The check in a separate process', () => {
     const wrong = new HandMade().operation('a', held).operation('b', { ...held, token: 2, process: 'p2' });
     const folders = await Promise.all([right, wrong].map(folderOf));
     const [none, some] = await Promise.all(folders.map((folder) => checker.check(folder)));
-    expect(none).toEqual({ count: 0, rules: [], shown: [] });
+    expect(none).toEqual({ count: 0, rules: [], shown: [], replay: emptyReport() });
     expect(some).toMatchObject({ count: wrong.violations().length, rules: ['exclusion'] });
     expect(some.shown[0]).toContain('exclusion: ');
   });

@@ -1,6 +1,8 @@
+import { runScript } from '../../support/run-script.js';
 import { parentProcess } from '../../support/parent-process.js';
 import { checkHistory } from '../check/check-history.js';
 import { describeViolation } from '../check/describe.js';
+import { replayHistory } from '../replay/replay-history.js';
 import type { FromChecker, ToChecker } from './checker.js';
 import { readEvents } from './read-events.js';
 
@@ -18,6 +20,7 @@ async function check(folder: string): Promise<void> {
     count: violations.length,
     rules: [...new Set(violations.map(({ rule }) => rule))],
     shown: violations.slice(0, SHOWN).map((violation) => describeViolation(violation, events)),
+    replay: await replayHistory(folder, runScript),
   };
   parent.send('checked', { folder, report });
 }

@@ -1,3 +1,4 @@
+import type { ReplayReport } from '../replay/replay.js';
 import { within } from '../../support/eventually.js';
 import { SecondProcess, startProcess } from '../../support/second-process.js';
 
@@ -7,6 +8,7 @@ export interface CheckReport {
   readonly rules: readonly string[];
   /** The first violations, with the events around them. */
   readonly shown: readonly string[];
+  readonly replay: ReplayReport;
 }
 
 export type ToChecker = { check: string };

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openLocks, type Locks } from '../../fault/support/lock-engine.js';
 import type { FaultProxy } from '../../support/proxy/fault-proxy.js';
 import { startRedisServer, type RedisServer } from '../../support/redis-server.js';
+import { recordScripts } from '../replay/recorded-scripts.js';
 import { RUN, type HistoryEvent, type RunEvent } from '../event.js';
 import { LONGEST_TTL_MS } from '../plan/operation-plan.js';
 import { planWorld, type WorldPlan, type WorldSettings } from '../plan/world-plan.js';
@@ -32,16 +33,18 @@ export interface RecordedRun {
 
 /** Runs the history that the settings describe, with real processes on a private Redis. */
 export async function runHistory(world: WorldSettings, plant?: PlantName): Promise<RecordedRun> {
+  recordScripts();
   const plan = planWorld(world);
   const folder = await mkdtemp(join(tmpdir(), 'history-'));
   const recorder = new Recorder<RunEvent>(join(folder, `${RUN}.jsonl`), RUN);
   const replica = plan.faults.flat().some(({ name }) => name === 'planned-failover');
-  const [servers, register] = await Promise.all([Servers.start({ replica }), startRedisServer()]);
+  const [servers, register] = await Promise.all([Servers.start(folder, { replica }), startRedisServer()]);
   const serverPort = servers.primary.port;
   const parts = { plan, world, plant, folder, recorder, serverPort, registerUrl: register.url };
   const run = new HistoryRun(plan, servers, recorder, new Slots(parts), plant);
   try {
     await run.run();
+    await servers.endLogs();
   } finally {
     await run.stop();
     await Promise.all([servers.stop(), register.stop()]);

@@ -5,8 +5,9 @@ import type { HistoryEvent } from '../event.js';
 
 /** All events that the processes of a run have recorded, in the order of time. */
 export async function readEvents(folder: string): Promise<HistoryEvent[]> {
-  const files = await readdir(folder);
-  const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')));
+  const entries = await readdir(folder, { withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const texts = await Promise.all(files.map(({ name }) => readFile(join(folder, name), 'utf8')));
   return texts.flatMap(parse).sort((a, b) => a.at - b.at);
 }
 

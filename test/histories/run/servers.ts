@@ -1,6 +1,7 @@
 import type { FaultProxy } from '../../support/proxy/fault-proxy.js';
 import { eventually } from '../../support/eventually.js';
 import { startRedisServer, type RedisServer } from '../../support/redis-server.js';
+import { ServerLog } from '../replay/server-log.js';
 
 /** A replica copies the data of its primary at once. */
 const IN_STEP = { 'repl-diskless-sync-delay': '0' };
@@ -10,18 +11,22 @@ export class Servers {
   private constructor(
     private current: RedisServer,
     private replica: RedisServer | undefined,
+    private readonly logs: readonly ServerLog[],
   ) {}
 
-  static async start({ replica }: { readonly replica: boolean }): Promise<Servers> {
-    if (!replica)
-      return new Servers(await startRedisServer({ config: { appendonly: 'yes', appendfsync: 'no' } }), undefined);
+  /** @param folder - gets the logs of the servers */
+  static async start(folder: string, { replica }: { readonly replica: boolean }): Promise<Servers> {
+    if (!replica) {
+      const only = await startRedisServer({ config: { appendonly: 'yes', appendfsync: 'no' } });
+      return new Servers(only, undefined, await logsOf([only], folder));
+    }
     const [first, second] = await Promise.all([
       startRedisServer({ config: IN_STEP }),
       startRedisServer({ config: IN_STEP }),
     ]);
     await second.run((redis) => redis.call('REPLICAOF', '127.0.0.1', String(first.port)));
     await untilInfo(second, 'master_link_status:up');
-    return new Servers(first, second);
+    return new Servers(first, second, await logsOf([first, second], folder));
   }
 
   get primary(): RedisServer {
@@ -41,11 +46,22 @@ export class Servers {
     await untilInfo(next, 'role:master');
     await untilInfo(old, 'role:slave');
     [this.current, this.replica] = [next, old];
+    for (const log of this.logs) log.checkpoint();
+  }
+
+  /** Completes the logs, after the last call. */
+  async endLogs(): Promise<void> {
+    await Promise.all(this.logs.map((log) => log.end()));
   }
 
   async stop(): Promise<void> {
+    for (const log of this.logs) log.close();
     await Promise.all([this.current.stop(), this.replica?.stop()]);
   }
+}
+
+function logsOf(servers: readonly RedisServer[], folder: string): Promise<ServerLog[]> {
+  return Promise.all(servers.map(({ port }, i) => ServerLog.start(port, folder, `server-${i}`)));
 }
 
 function untilInfo(server: RedisServer, text: string): Promise<void> {

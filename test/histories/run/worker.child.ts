@@ -10,6 +10,7 @@ import { Random } from '../../simulation/random.js';
 import type { WorkerEvent } from '../event.js';
 import { planOperation } from '../plan/operation-plan.js';
 import { planWorld, worldOf } from '../plan/world-plan.js';
+import { recordScripts } from '../replay/recorded-scripts.js';
 import { LeaseWatch } from './lease-watch.js';
 import { watchLoop } from './loop-watch.js';
 import { Operation, pause, type OperationTools } from './operation.js';
@@ -39,6 +40,9 @@ const stray = (error: unknown): void => {
 process.on('warning', stray);
 process.on('unhandledRejection', stray);
 process.on('uncaughtException', stray);
+
+// Before a store reads them.
+recordScripts();
 
 // Half of the processes use a client of the application.
 const client = settings.ownClient ? new Redis(settings.url, { protocol: settings.protocol }) : undefined;
