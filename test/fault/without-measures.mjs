@@ -37,6 +37,7 @@ async function copyWithout(measure) {
   linkModules(root, copy);
   await takeOut(copy, measure);
   if (measure.also !== undefined) await takeOut(copy, measure.also);
+  if (measure.file.startsWith('store/protocol')) await compileRules(copy);
   return copy;
 }
 
@@ -47,9 +48,12 @@ async function textWithout(folder, { file, measure, without }) {
 }
 
 async function takeOut(copy, measure) {
-  const { file } = measure;
-  await writeFile(join(copy, 'libs/distribute-lock/src', file), await textWithout(copy, measure));
-  if (file.endsWith('.lua')) await run(process.execPath, ['tools/compile-lua.mjs'], { cwd: copy });
+  await writeFile(join(copy, 'libs/distribute-lock/src', measure.file), await textWithout(copy, measure));
+}
+
+/** Compiles the changed rules. */
+async function compileRules(copy) {
+  await run(process.execPath, ['tools/compile-lua.mjs'], { cwd: copy });
 }
 
 /** Whether the test fails. Throws when no test has that title. */

@@ -1,5 +1,5 @@
 /** Measures for P11. */
-const FENCING = 'store/lua/lib/fencing.lua';
+const FENCING = 'store/protocol/fencing-tokens.ts';
 const COUNTER = 'store/redis/fence-counter.ts';
 
 export const measuresOfFencing = [
@@ -7,16 +7,16 @@ export const measuresOfFencing = [
     promise: 'P11',
     what: 'fencing tokens start from the clock of the server, not from 0',
     file: FENCING,
-    measure: 'saved = clock[1] .. micros',
-    without: "saved = '0'",
+    measure: 'const text = now[0] + (now[1].length === 6 ? now[1] : sixDigits(now[1]));',
+    without: "const text = '0';",
     test: ['fencing-tokens', 'after FLUSHALL'],
   },
   {
     promise: 'P11',
     what: '... or from the counter, where that is ahead',
     file: FENCING,
-    measure: 'if last <= saved - count then',
-    without: 'if true then',
+    measure: 'if (last <= clock - count) {',
+    without: 'if (last <= Infinity) {',
     test: ['fencing-tokens', 'clock of the server was set back'],
   },
   {

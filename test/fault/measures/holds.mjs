@@ -1,13 +1,16 @@
 /** Measures for holds: exclusion, losses, endings (P1 to P7), and pauses (P27). */
-const lua = (name) => `store/lua/lib/${name}.lua`;
+const rule = (name) => `store/protocol/${name}.ts`;
+/** The short path for a lock without waiters. */
+const SHORT_PATH = 'store/protocol/runOtherLocks.lua';
 
 export const measuresOfHolds = [
   {
     promise: 'P1',
     what: 'a free lock is written only if absent',
-    file: lua('take'),
+    file: rule('take'),
     measure: "token, 'NX', 'PX', ttlMs)",
     without: "token, 'PX', ttlMs)",
+    also: { file: SHORT_PATH, measure: "token, 'NX', 'PX', ttlMs)", without: "token, 'PX', ttlMs)" },
     test: ['no-overlap', 'while three processes compete'],
   },
   {
@@ -29,9 +32,9 @@ export const measuresOfHolds = [
   {
     promise: 'P1',
     what: 'permits in use are the sum over all leases, including offers',
-    file: lua('semaphore-state'),
-    measure: 'ends[leases[i]], used = endsAt, used + weight end',
-    without: 'ends[leases[i]], used = endsAt, used end',
+    file: rule('semaphore-state'),
+    measure: 'state.used += weight;',
+    without: '',
     test: ['permits', 'never has more permits in use than it has'],
   },
   {
@@ -191,9 +194,10 @@ export const measuresOfHolds = [
   {
     promise: 'P5',
     what: 'a full server refuses new locks only: an offered lock can be claimed',
-    file: lua('take'),
-    measure: "redis.pcall('SET', lock, token",
-    without: "redis.call('SET', lock, token",
+    file: rule('take'),
+    measure: "redis.pcall('SET', lock, token, 'NX', 'PX', ttlMs)",
+    without: "redis.call('SET', lock, token, 'NX', 'PX', ttlMs) as Status | false | Fault",
+    also: { file: SHORT_PATH, measure: "redis.pcall('SET', lock, token", without: "redis.call('SET', lock, token" },
     test: ['server-trouble', 'lets a waiter claim'],
   },
   {
@@ -242,9 +246,9 @@ export const measuresOfHolds = [
   {
     promise: 'P7',
     what: 'scripts recognise the token of the attempt',
-    file: lua('common-case'),
-    measure: 'if owner ~= token then',
-    without: 'if true then',
+    file: rule('exclusive'),
+    measure: 'if (owner === token) return claim(lock, queue, token, ttlMs, toNumber(block));',
+    without: '',
     test: ['nothing-left-behind', 'a single caller whose reply was lost'],
   },
   {

@@ -5,9 +5,14 @@ export const measuresOfLateExecution = [
   {
     promise: 'P19',
     what: 'an acquire that is executed past its deadline does nothing',
-    file: 'store/lua/lib/clock.lua',
-    measure: 'return clock[1] * 1000 + clock[2] / 1000 - deadlineMs > 0',
-    without: 'return false',
+    file: 'store/protocol/clock.ts',
+    measure: "if (deadlineMs === '0') return false;",
+    without: "if (deadlineMs !== '') return false;",
+    also: {
+      file: 'store/protocol/runOtherLocks.lua',
+      measure: 'time[1] * 1000 + time[2] / 1000 <= tonumber(deadlineMs)',
+      without: 'time',
+    },
     test,
   },
   {

@@ -1,20 +1,20 @@
 /** Measures for commands that share one script call. */
-const BATCH = 'store/lua/lib/batch.lua';
+const BATCH = 'store/protocol/locks.ts';
 
 export const measuresOfOneCall = [
   {
     promise: 'P1',
     what: 'each command of a batch writes only a lock that is free',
     file: BATCH,
-    measure: 'not takeUnqueued(lock, token, ttlMs)',
-    without: "not redis.call('SET', lock, token, 'PX', ttlMs)",
+    measure: 'takeUnqueued(lock, token, ttlMs) !== true) return [i, count];',
+    without: "redis.call('SET', lock, token, 'PX', ttlMs) === false) return [i, count];",
     test: ['one-call', 'beside one whose lock another process holds'],
   },
   {
     promise: 'P10',
     what: '... and deletes only the lock that its token owns',
     file: BATCH,
-    measure: "if redis.pcall('GET', lock) ~= string.sub(text, 3) then break end",
+    measure: "if (redis.pcall('GET', lock) !== tokenOfRelease(text)) return [i, count];",
     without: '',
     test: ['one-call', 'follow each other when they share one key'],
   },
@@ -22,16 +22,16 @@ export const measuresOfOneCall = [
     promise: 'P11',
     what: '... and gets separate fencing tokens',
     file: BATCH,
-    measure: 'fencingTokens(total)',
-    without: 'fencingTokens(1)',
+    measure: 'const first = fencingTokens(count);',
+    without: 'const first = fencingTokens(1);',
     test: ['one-call', 'have separate fencing tokens'],
   },
   {
     promise: 'P12',
     what: '... and does not overtake a waiter',
     file: BATCH,
-    measure: "if call('EXISTS', unpack(queues)) == 0 then",
-    without: 'if true then',
+    measure: "taken = redis.call('EXISTS', ...queues);",
+    without: 'taken = 0;',
     test: ['one-call', 'do not overtake a waiter'],
   },
 ];

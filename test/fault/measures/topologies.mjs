@@ -209,10 +209,14 @@ export const measuresOfTopologies = [
   {
     promise: 'quorum',
     what: 'the first fencing token is larger than the largest that a majority knows',
-    file: 'store/lua/quorum.lua',
-    measure: 'math.max(lastFence() + 1, ',
-    without: 'math.max(1, ',
-    also: { file: 'store/lua/quorum.lua', measure: 'if last >= tonumber(x) then', without: 'if false then' },
+    file: 'store/protocol/quorum.ts',
+    measure: 'return Math.max(last + 1, ',
+    without: 'return Math.max(1, ',
+    also: {
+      file: 'store/protocol/quorum.ts',
+      measure: 'if (written >= first) return',
+      without: 'if (first < 0) return',
+    },
     test: ['quorum-data', 'when the clocks of the nodes are an hour apart'],
   },
   {
@@ -234,17 +238,17 @@ export const measuresOfTopologies = [
   {
     promise: 'quorum',
     what: 'processes with different lists of nodes exclude each other',
-    file: 'store/lua/members.lua',
-    measure: 'if not ends[other] and count >= tonumber(nodes) then',
-    without: 'if false then',
+    file: 'store/protocol/members.ts',
+    measure: ' && !isPresent && places.count >= nodes) refused.push(other);',
+    without: ' && places.count < 0) refused.push(other);',
     test: ['topologies/quorum-members', 'gives no second holder, and refuses the new processes'],
   },
   {
     promise: 'quorum',
     what: '... also when the numbers of their nodes differ',
-    file: 'store/lua/members.lua',
-    measure: 'if name ~= nodes then return',
-    without: 'if false then return',
+    file: 'store/protocol/members.ts',
+    measure: 'if (name !== nodes) return',
+    without: "if (name === '') return",
     test: ['topologies/quorum-members', 'is refused when nodes are removed'],
   },
   {
@@ -271,9 +275,9 @@ export const measuresOfTopologies = [
   {
     promise: 'quorum',
     what: 'a waiter is notified of a release',
-    file: 'store/lua/quorum.lua',
-    measure: "if not dead[process] and notify(next, 'g', lock) ~= 0 then",
-    without: 'if not dead[process] then',
+    file: 'store/protocol/quorum.ts',
+    measure: "if (unreached[process] !== true && notify(next, 'g', lock) !== 0) {",
+    without: 'if (unreached[process] !== true) {',
     test: ['quorum-no-overlap', 'a waiter wakes by message'],
   },
 ];
