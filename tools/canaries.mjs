@@ -111,7 +111,7 @@ export const canaries = [
     gate: 'lua',
     wrong: 'a rule that uses a function that no rule declares',
     script: ['check:lua'],
-    files: { [rule('wait')]: source(rule('wait')).replace('import { append', 'import { enqueue as append') },
+    files: { [rule('wait')]: source(rule('wait')).replaceAll('append', 'enqueue') },
     says: ['queue.ts does not declare enqueue'],
   },
   {

@@ -3,7 +3,7 @@ import { sharedParts } from './rules/parts.mjs';
 import { scriptsModule } from './rules/scripts-module.mjs';
 import { stripLua } from './lua-text.mjs';
 
-const long = 'redis.call("SET", lock, token, "PX", ttlMs) '.repeat(3);
+const long = 'redis.call("SET", lock, token, "PX", ttlMs) '.repeat(6);
 const inner = (indent) => `${indent}local function inner(lock)\n${indent}    ${long}\n${indent}end\n`;
 const outer = `local function outer(lock)\n${inner('    ')}    return inner(lock)\nend\n`;
 const shared = (...scripts) => sharedParts(scripts, stripLua);
