@@ -73,7 +73,10 @@ redis.call('ECHO', '${CALL} ' .. cjson.encode({
   messages = messages, reply = shownReply(ok, reply), after = not inOneMs() and dumpKeys(KEYS) or nil,
 }))
 if ok then return reply end
-error(reply, 0)`;
+-- An error of the server would get another code if it was thrown again. A caught one is a text or a table.
+local text = type(reply) == 'table' and reply.err or tostring(reply)
+if string.find(text, '^%u%u+ ') then return { err = text } end
+error(text, 0)`;
 
 function recorded({ name, lua }: LuaScript): string {
   return `local name = '${name}'
