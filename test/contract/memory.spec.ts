@@ -1,5 +1,5 @@
 import { MemoryLockStore } from '../../libs/distribute-lock/src/store/memory/memory-lock-store.js';
-import { MemoryState } from '../support/memory-state.js';
+import { StoreState } from '../support/memory-state.js';
 import { describeOnceContract } from './once-contract.js';
 import { describeCoreContract } from './core-contract.js';
 import { describeHeldOnPurposeContract } from './held-on-purpose-contract.js';
@@ -17,7 +17,7 @@ import type { World } from './world.js';
 
 function memoryWorld(): World {
   const store = new MemoryLockStore();
-  const state = new MemoryState(store);
+  const state = new StoreState(store);
   return {
     store: () => store,
     counted: true,

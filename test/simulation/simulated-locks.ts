@@ -1,33 +1,15 @@
 import { READERS } from '../../libs/distribute-lock/src/store/lock-value.js';
 import { MemoryLocks, type MemoryHost } from '../../libs/distribute-lock/src/store/memory/memory-locks.js';
-import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
-
-const NAMES = new RedisKeys('');
-/** The queues of a lock, and the other helpers. */
-const QUEUE = /^s?q1:\{(.*)\}$/;
-const HELPER = /^[a-z]+1:/;
-
-interface HelperNames {
-  readonly queue: string;
-  readonly readers: string;
-  readonly gate: string;
-  readonly permits: string;
-  readonly permitsQueue: string;
-}
-
-function helperNamesOf(key: string): HelperNames {
-  const [permits, permitsQueue] = NAMES.permits(key);
-  return { queue: NAMES.queue(key), readers: NAMES.readers(key), gate: NAMES.gate(key), permits, permitsQueue };
-}
+import type { MemoryServer } from '../../libs/distribute-lock/src/store/memory/memory-server.js';
+import { MemoryState } from '../support/memory-state.js';
 
 /** Locks in memory by the rules of `store/protocol`, or by these rules with a planted change. */
 export type LocksByRules = typeof MemoryLocks;
 
 /** The locks of a simulated server, and what its watches read. */
-export class SimulatedLocks {
+export class SimulatedLocks extends MemoryState {
   /** Executes the commands. */
   byRules: MemoryLocks;
-  private readonly names = new Map<string, HelperNames>();
 
   /** @param counted - whether the number of receivers of a message is known */
   constructor(
@@ -35,28 +17,14 @@ export class SimulatedLocks {
     private readonly counted: boolean,
     private readonly Locks: LocksByRules = MemoryLocks,
   ) {
+    super();
     this.byRules = this.newLocks();
-  }
-
-  /** The owner token at the key, or the value of a foreign client. */
-  owner(key: string): string | undefined {
-    const owner = this.server.call('GET', key);
-    return owner === false ? undefined : owner;
   }
 
   /** Whether no lease of the key is valid. In its last millisecond the key of readers or a semaphore has no valid lease. */
   isFree(key: string): boolean {
     const owner = this.owner(key);
     return owner === undefined || (isShared(owner) && this.leftMs(key) === 0);
-  }
-
-  /** Remaining time of the key in whole milliseconds; -1 if it has no end. */
-  leftMs(key: string): number {
-    return this.server.call('PTTL', key);
-  }
-
-  queued(key: string): readonly string[] {
-    return this.server.call('ZRANGE', this.namesOf(key).queue, 0, -1);
   }
 
   /** Ends of the valid leases of readers, by owner token. */
@@ -85,35 +53,12 @@ export class SimulatedLocks {
     return isSemaphore(this.owner(key)) ? this.leases(this.namesOf(key).permits) : NO_LEASES;
   }
 
-  permitsQueued(key: string): readonly string[] {
-    return this.server.call('ZRANGE', this.namesOf(key).permitsQueue, 0, -1);
-  }
-
-  /** Writes any value to the key, as a foreign client may; deletes the key when `owner` is undefined. */
-  overwrite(key: string, owner: string | undefined, ttlMs?: number): void {
-    if (owner === undefined) this.server.call('DEL', key);
-    else if (ttlMs === undefined) this.server.call('SET', key, owner);
-    else this.server.call('SET', key, owner, 'PX', Math.ceil(ttlMs));
-  }
-
   /** Removes all state, including fencing tokens, as FLUSHALL does. */
   flush(): void {
     this.byRules = this.newLocks();
   }
 
-  /** Keys of locks with a holder or a queue. */
-  keys(): string[] {
-    const names = this.server.dump().map(([name]) => QUEUE.exec(name)?.[1] ?? name);
-    return [...new Set(names.filter((name) => !HELPER.test(name)))];
-  }
-
-  private namesOf(key: string): HelperNames {
-    const names = this.names.get(key) ?? helperNamesOf(key);
-    this.names.set(key, names);
-    return names;
-  }
-
-  private get server(): MemoryLocks['server'] {
+  protected get server(): MemoryServer {
     return this.byRules.server;
   }
 

@@ -11,7 +11,7 @@ import type { Clock } from '../../libs/distribute-lock/src/runtime/clock.js';
 import { MemoryLockStore } from '../../libs/distribute-lock/src/store/memory/memory-lock-store.js';
 import { type Detours, withDetours } from './held-up-store.js';
 import { ManualClock } from './manual-clock.js';
-import { MemoryState } from './memory-state.js';
+import { StoreState } from './memory-state.js';
 
 type Options = LockOptions & Pick<LockCall, 'signal' | 'endsWait'> & { scoped?: boolean };
 
@@ -28,11 +28,11 @@ export interface ManualProcess {
 /** Processes that share one in-memory store and one clock. */
 export class ManualWorld {
   readonly store: MemoryLockStore;
-  readonly state: MemoryState;
+  readonly state: StoreState;
 
   constructor(readonly clock: Clock) {
     this.store = new MemoryLockStore(clock);
-    this.state = new MemoryState(this.store);
+    this.state = new StoreState(this.store);
   }
 
   process(detours: Detours = {}, maxWaiters = 5, settings: Partial<LockEngineSettings> = {}): ManualProcess {
