@@ -113,16 +113,22 @@ describe('The compiler of the rules', () => {
 
   it('refuses two declarations of one name in a script', () => {
     write('one.ts', `export function same(): number {\n  return 1;\n}\n`);
-    write(
-      'probe.ts',
-      `import { same as other } from './one.js';\nimport { two } from './two.js';\nexport function runProbe(): number {\n  return two();\n}\n`,
-    );
+    write('probe.ts', `import { two } from './two.js';\nexport function runProbe(): number {\n  return two();\n}\n`);
     write(
       'two.ts',
       `import { twice } from './three.js';\nexport function two(): number {\n  return twice() + same();\n}\nfunction same(): number {\n  return 2;\n}\n`,
     );
     write('three.ts', `import { same } from './one.js';\nexport function twice(): number {\n  return same();\n}\n`);
     expect(compile).toThrow('same is in one.ts and in two.ts: rename one');
+  });
+
+  it('refuses an import under another name', () => {
+    write('one.ts', `export function one(): number {\n  return 1;\n}\n`);
+    write(
+      'probe.ts',
+      `import { one as first } from './one.js';\nexport function runProbe(): number {\n  return first();\n}\n`,
+    );
+    expect(compile).toThrow('a rule imports one as first: use the name');
   });
 
   it('shows the line of an error', () => {

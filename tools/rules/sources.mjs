@@ -88,7 +88,8 @@ function importsOf(source) {
   const found = new Map();
   for (const statement of source.statements) {
     if (!ts.isImportDeclaration(statement)) continue;
-    for (const { name } of statement.importClause?.namedBindings?.elements ?? []) {
+    for (const { name, propertyName } of statement.importClause?.namedBindings?.elements ?? []) {
+      if (propertyName) throw new Error(`a rule imports ${propertyName.text} as ${name.text}: use the name`);
       found.set(name.text, statement.moduleSpecifier.text);
     }
   }
