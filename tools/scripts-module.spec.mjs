@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { sharedParts } from './rules/parts.mjs';
-import { scriptsModule } from './rules/scripts-module.mjs';
 import { stripLua } from './lua-text.mjs';
 
 const long = 'redis.call("SET", lock, token, "PX", ttlMs) '.repeat(6);
@@ -57,9 +56,5 @@ describe('The scripts of the package', () => {
       expect(sha1).toBe(digest(lua));
       expect(cluster.sha1).toBe(digest(cluster.lua));
     }
-  });
-
-  it('are those of the rules', () => {
-    expect(scriptsModule()).toMatch(/^export const readwriteScript = new LuaScript\(/m);
   });
 });

@@ -1,6 +1,5 @@
 import { ServerError } from '../../../libs/distribute-lock/src/store/memory/memory-server.js';
-import type { ScriptName } from '../../support/run-script.js';
-import type { RunScript } from '../../support/run-script.js';
+import type { RunScript, ScriptName } from '../../support/run-script.js';
 import type { DumpedKey } from './dump-keys.js';
 import { msOf, type RecordedCall, type ShownReply, type Time } from './log-entries.js';
 import type { RecordedServer } from './recorded-server.js';
