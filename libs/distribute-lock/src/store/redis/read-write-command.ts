@@ -40,7 +40,7 @@ export class ReadWriteCommand extends Command {
     keys.push(lockKey, this.queueKey, names.readers(lockKey), names.gate(lockKey));
   }
 
-  /** the script `readwrite` always replies with a list. */
+  /** The script `readwrite` always replies with a list. */
   commonCase(): boolean {
     return false;
   }
