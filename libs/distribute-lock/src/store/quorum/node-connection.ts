@@ -13,7 +13,7 @@ import { Inbox } from '../redis/inbox.js';
 import { connectionTo } from '../redis/connection-to.js';
 import type { RedisClient } from '../redis/redis-client.js';
 
-/** Reply of the script `quorum` or the script `members`; the header of the script defines the codes. */
+/** Reply of the script `quorum` or `members`; `runQuorumStep` and `runMembers` say what it means. */
 export type NodeReply = readonly [code: number, x: number, y: number | string];
 
 /** A command of the script `quorum` with its arguments, or `m` with those of the script `members`. */
