@@ -1,6 +1,7 @@
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { testPrefix, useRedis } from '../support/use-redis.js';
 import { describeOnceContract } from './once-contract.js';
+import { describeTicketsContract } from './tickets-contract.js';
 import { describeCoreContract } from './core-contract.js';
 import { describeHeldOnPurposeContract } from './held-on-purpose-contract.js';
 import { describeInspectingContract } from './inspecting-contract.js';
@@ -27,5 +28,6 @@ describe('A read/write lock of createLocks', () => describeReadWriteContract(cre
 describe('A key held on purpose by createLocks', () => describeHeldOnPurposeContract(createLocksWorld));
 describe('Events and errors of createLocks', () => describeOutcomesContract(createLocksWorld));
 describe('Inspecting locks of createLocks', () => describeInspectingContract(createLocksWorld));
+describe('A detached lease of createLocks', () => describeTicketsContract(createLocksWorld));
 describe('Ticks of createLocks', () => describeOnceContract(createLocksWorld));
 describe('Several keys of createLocks', () => describeMultiKeyContract(createLocksWorld));

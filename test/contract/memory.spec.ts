@@ -13,6 +13,7 @@ import { describeSemaphoreStoreContract } from './semaphore-store-contract.js';
 import { describeMultiKeyContract } from './multi-key-contract.js';
 import { describeMultiKeyStoreContract } from './multi-key-store-contract.js';
 import { describeStoreContract } from './store-contract.js';
+import { describeTicketsContract } from './tickets-contract.js';
 import type { World } from './world.js';
 
 function memoryWorld(): World {
@@ -41,5 +42,6 @@ describe('A read/write lock on the memory store', () => describeReadWriteContrac
 describe('A key held on purpose on the memory store', () => describeHeldOnPurposeContract(memoryWorld));
 describe('Events and errors on the memory store', () => describeOutcomesContract(memoryWorld));
 describe('Inspecting locks on the memory store', () => describeInspectingContract(memoryWorld));
+describe('A detached lease on the memory store', () => describeTicketsContract(memoryWorld));
 describe('Ticks on the memory store', () => describeOnceContract(memoryWorld));
 describe('Several keys on the memory store', () => describeMultiKeyContract(memoryWorld));

@@ -14,6 +14,7 @@ import { describeSemaphoreStoreContract } from './semaphore-store-contract.js';
 import { describeMultiKeyContract } from './multi-key-contract.js';
 import { describeMultiKeyStoreContract } from './multi-key-store-contract.js';
 import { describeStoreContract } from './store-contract.js';
+import { describeTicketsContract } from './tickets-contract.js';
 import type { World } from './world.js';
 
 function redisWorld(): World {
@@ -33,5 +34,6 @@ describe('A read/write lock on Redis', () => describeReadWriteContract(redisWorl
 describe('A key held on purpose on Redis', () => describeHeldOnPurposeContract(redisWorld));
 describe('Events and errors on Redis', () => describeOutcomesContract(redisWorld));
 describe('Inspecting locks on Redis', () => describeInspectingContract(redisWorld));
+describe('A detached lease on Redis', () => describeTicketsContract(redisWorld));
 describe('Ticks on Redis', () => describeOnceContract(redisWorld));
 describe('Several keys on Redis', () => describeMultiKeyContract(redisWorld));

@@ -1,6 +1,7 @@
 import { runDeleteForeign } from '../../libs/distribute-lock/src/store/protocol/delete-foreign.js';
 import { runLocks } from '../../libs/distribute-lock/src/store/protocol/locks.js';
 import { runMarkCounter } from '../../libs/distribute-lock/src/store/protocol/mark-counter.js';
+import { runMarkTicket } from '../../libs/distribute-lock/src/store/protocol/mark-ticket.js';
 import { runMembers } from '../../libs/distribute-lock/src/store/protocol/members.js';
 import { runMultiKey } from '../../libs/distribute-lock/src/store/protocol/multi-key.js';
 import { runQuorumStep } from '../../libs/distribute-lock/src/store/protocol/quorum.js';
@@ -16,6 +17,7 @@ const RULES = {
   'delete-foreign': runDeleteForeign,
   lock: runLocks,
   'mark-counter': runMarkCounter,
+  'mark-ticket': runMarkTicket,
   members: runMembers,
   'multi-key': runMultiKey,
   quorum: runQuorumStep,

@@ -4,6 +4,7 @@ import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import type { AcquireAllAnswer } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { describeOnceContract } from '../contract/once-contract.js';
+import { describeTicketsContract } from '../contract/tickets-contract.js';
 import { describeCoreContract } from '../contract/core-contract.js';
 import { describeNestingContract } from '../contract/nesting-contract.js';
 import { describeReadWriteContract } from '../contract/read-write-contract.js';
@@ -51,6 +52,8 @@ describe('A read/write lock on a Cluster', () => describeReadWriteContract(byNod
 describe('A key held on purpose on a Cluster', () => describeHeldOnPurposeContract(byNodes));
 describe('Inspecting locks on a Cluster', () => describeInspectingContract(byNodes));
 describe('Several keys on a Cluster', () => describeMultiKeyContract(byNodes));
+describe('A detached lease on a Cluster', () => describeTicketsContract(byNodes));
+describe('A detached lease of keys in one slot on a Cluster', () => describeTicketsContract(byNodes, '{tag}'));
 describe('Ticks on a Cluster', () => describeOnceContract(byNodes));
 describe('Several keys of one slot on a Cluster', () => describeMultiKeyContract(byNodes, '{tag}'));
 

@@ -3,6 +3,7 @@ import { Cluster, Redis } from 'ioredis';
 import type { LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { describeCoreContract } from '../contract/core-contract.js';
+import { describeTicketsContract } from '../contract/tickets-contract.js';
 import { worldOf } from '../contract/redis-world.js';
 import type { World } from '../contract/world.js';
 import { onCleanup } from '../support/cleanup.js';
@@ -48,6 +49,7 @@ const clusterWorld = (): World =>
 describe('Locks that replicas must acknowledge', () => {
   describe('behind Sentinel', () => describeCoreContract(sentinelWorld));
   describe('in a Cluster', () => describeCoreContract(clusterWorld));
+  describe('a detached lease in a Cluster', () => describeTicketsContract(clusterWorld));
 });
 
 describe('Without the right to WAIT', () => {

@@ -2,6 +2,7 @@ import { Cluster, Redis } from 'ioredis';
 
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { describeCoreContract } from '../contract/core-contract.js';
+import { describeTicketsContract } from '../contract/tickets-contract.js';
 import { describeReadWriteContract } from '../contract/read-write-contract.js';
 import { worldOf } from '../contract/redis-world.js';
 import { describeSemaphoreContract } from '../contract/semaphore-contract.js';
@@ -51,5 +52,6 @@ describe.each([
   describe('a semaphore', () => describeSemaphoreContract(world));
   describe('a read/write lock', () => describeReadWriteContract(world));
   describe('inspecting locks', () => describeInspectingContract(world));
+  describe('a detached lease', () => describeTicketsContract(world));
   describe('several keys', () => describeMultiKeyContract(world));
 });

@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { describeCoreContract } from '../contract/core-contract.js';
+import { describeTicketsContract } from '../contract/tickets-contract.js';
 import { describeHeldOnPurposeContract } from '../contract/held-on-purpose-contract.js';
 import { describeInspectingContract } from '../contract/inspecting-contract.js';
 import { describeNestingContract } from '../contract/nesting-contract.js';
@@ -60,6 +61,7 @@ describe('On a server that only runs scripts for one slot, behind HAProxy', () =
   describe('a key held on purpose', () => describeHeldOnPurposeContract(behindHaproxy));
   describe('events and errors', () => describeOutcomesContract(behindHaproxy));
   describe('inspecting locks', () => describeInspectingContract(behindHaproxy));
+  describe('a detached lease', () => describeTicketsContract(behindHaproxy));
   describe('several keys', () => describeMultiKeyContract(behindHaproxy));
   describe('several keys of one slot', () => describeMultiKeyContract(behindHaproxy, '{tag}'));
 });

@@ -6,6 +6,7 @@ import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys
 import { onCleanup } from '../support/cleanup.js';
 import { startPrimaries } from '../support/redis-primaries.js';
 import { describeOnceContract } from '../contract/once-contract.js';
+import { describeNoTicketsContract } from '../contract/tickets-contract.js';
 import { describeCoreContract } from '../contract/core-contract.js';
 import { describeNestingContract } from '../contract/nesting-contract.js';
 import { describeHeldOnPurposeContract } from '../contract/held-on-purpose-contract.js';
@@ -80,4 +81,5 @@ describe('A nested call on a quorum', () => describeNestingContract(quorumWorld)
 describe('A key held on purpose on a quorum', () => describeHeldOnPurposeContract(quorumWorld));
 describe('Several keys on a quorum', () => describeMultiKeyContract(quorumWorld));
 // The last one, because the markers of ticks stay.
+describe('A detached lease on a quorum', () => describeNoTicketsContract(quorumWorld));
 describe('Ticks on a quorum', () => describeOnceContract(quorumWorld));

@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { describeOnceContract } from '../contract/once-contract.js';
+import { describeTicketsContract } from '../contract/tickets-contract.js';
 import { describeCoreContract } from '../contract/core-contract.js';
 import { describeInspectingContract } from '../contract/inspecting-contract.js';
 import { describeNestingContract } from '../contract/nesting-contract.js';
@@ -32,5 +33,6 @@ describe('LockEngine behind Sentinel', () => describeCoreContract(sentinelWorld)
 describe('Inspecting locks behind Sentinel', () => describeInspectingContract(sentinelWorld));
 describe('A nested call behind Sentinel', () => describeNestingContract(sentinelWorld));
 describe('A semaphore behind Sentinel', () => describeSemaphoreContract(sentinelWorld));
+describe('A detached lease behind Sentinel', () => describeTicketsContract(sentinelWorld));
 describe('Ticks behind Sentinel', () => describeOnceContract(sentinelWorld));
 describe('A read/write lock behind Sentinel', () => describeReadWriteContract(sentinelWorld));

@@ -6,10 +6,10 @@ import { entries, LIBRARY } from './library.mjs';
 
 /** Bytes by entry. A test or an optional entry also counts the code of the core that it loads. */
 const BUDGETS = {
-  index: 108_000,
-  core: 92_000,
-  testing: 104_000,
-  'testing-contract': 60_500,
+  index: 112_000,
+  core: 96_000,
+  testing: 108_000,
+  'testing-contract': 61_000,
   dashboard: 24_000,
   otel: 3_600,
   prometheus: 3_200,

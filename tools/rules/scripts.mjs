@@ -4,6 +4,7 @@ export const SCRIPTS = {
   'delete-foreign': 'runDeleteForeign',
   lock: 'runOtherLocks',
   'mark-counter': 'runMarkCounter',
+  'mark-ticket': 'runMarkTicket',
   members: 'runMembers',
   'multi-key': 'runMultiKey',
   quorum: 'runQuorumStep',

@@ -37,7 +37,7 @@ export { type LockEvent, type LockEventListener, LockEvents, type LockEventType 
 export { encodeKeyPart } from './keys/encode-key.js';
 export { type KeyPart, lockKey } from './keys/lock-key.js';
 export { currentLease, outsideLocks } from './engine/lease/held-leases.js';
-export { Lease } from './engine/lease/lease.js';
+export { type DetachOptions, Lease } from './engine/lease/lease.js';
 export type { LockHolderInfo, LockHoldInfo, LockInspection } from './engine/lock-inspection.js';
 export type {
   ClusterConnectionOptions,
@@ -59,7 +59,7 @@ export type { AcquireOptions, LockOptions } from './options/lock-options.js';
 export type { LockPresetName, LockPresets } from './options/presets.js';
 export { type Duration, duration, type DurationUnit } from './options/values.js';
 export type { RetryAfter, RetryAfterInfo } from './options/retry-after.js';
-export { type LockedWork, Locks, type StealOptions } from './locks/locks.js';
+export { type AttachOptions, type LockedWork, Locks, type StealOptions } from './locks/locks.js';
 export type { LockCredentials } from './store/redis/credentials.js';
 export type { LockLayout } from './store/redis/layout.js';
 export {
@@ -68,6 +68,7 @@ export {
   type AcquireRequest,
   type ConnectionListener,
   type DowngradeRequest,
+  type LeaseTickets,
   type LockHints,
   type LockKind,
   type LockMessage,
@@ -78,10 +79,14 @@ export {
   LockStoreError,
   type LockStoreErrorOptions,
   type LockStoreListener,
+  type MoveAnswer,
+  type MoveRequest,
   type ReleaseAnswer,
   type ReleaseRequest,
   type RenewAnswer,
   type RenewRequest,
+  type TicketFate,
+  type TicketRecord,
 } from './store/lock-store.js';
 export { MemoryLockStore } from './store/memory/memory-lock-store.js';
 export type { RedisClient } from './store/redis/redis-client.js';

@@ -189,7 +189,7 @@ export class LockUsageError extends LockError {
  * The reason for the loss of a lease.
  *
  * - `'blocked'`: the event loop was blocked, or the process was suspended, until it was too late to renew the lease
- * - `'expired'`: `ttl` passed, and `renew` is false
+ * - `'expired'`: `ttl` passed, and `renew` is false. Of a ticket: the `ttl` of `detach()` passed, or the ticket was never issued
  * - `'maxHold'`: `maxHold` passed
  * - `'outage'`: Redis did not confirm a renewal within the `ttl`, or a hand-over in time. Also: Redis rejected a downgrade, but may still
  *   execute an earlier attempt that had no reply
@@ -197,12 +197,14 @@ export class LockUsageError extends LockError {
  * - `'taken'`: another owner holds the key in Redis
  * - `'forced'`: `LockService.forceRelease` or `LockService.steal` ended the lease
  * - `'shutdown'`: the application shut down while the work ran, so the lease was no longer renewed
- * - `'released'`: the holder released the lease before it called a method that needs a held lease
+ * - `'released'`: the holder released or detached the lease before it called a method that needs a held lease. Of a ticket: its lease
+ *   was released
+ * - `'used'`: the ticket of `attach()` was used before
  * - `'forgotten'`: the lease of `acquire()` was garbage-collected before its release
  * @public
  */
 export type LeaseLossReason =
-  'blocked' | 'expired' | 'maxHold' | 'outage' | 'deleted' | 'taken' | 'forced' | 'shutdown' | 'released' | 'forgotten';
+  'blocked' | 'expired' | 'maxHold' | 'outage' | 'deleted' | 'taken' | 'forced' | 'shutdown' | 'released' | 'used' | 'forgotten';
 
 /** Details of a {@link LeaseLostError}. @public */
 export interface LeaseLostErrorDetails extends LockErrorDetails {

@@ -37,6 +37,8 @@ export interface LockEvent {
   readonly waitedMs?: number;
   /** How long the lease was held, milliseconds. */
   readonly heldMs?: number;
+  /** Whether the lease was detached, for `released`: its key stays locked until its ticket is used, cancelled or expired. */
+  readonly detached?: boolean;
   /** Number of waiters, for `held-long`: callers of this process, and other processes as far as they are known. */
   readonly waiting?: number;
   /** How long the outage lasted, for `reconnected`, milliseconds. */

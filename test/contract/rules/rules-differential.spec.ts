@@ -23,6 +23,7 @@ const STEPS = 40;
 /** The scripts of the package. */
 const SCRIPTS: Readonly<Record<ScriptName, LuaScript>> = {
   'delete-foreign': scripts.deleteForeignScript,
+  'mark-ticket': scripts.markTicketScript,
   lock: scripts.lockScript,
   'mark-counter': scripts.markCounterScript,
   members: scripts.membersScript,
@@ -130,7 +131,7 @@ function differenceOf(memory: readonly string[], redis: readonly string[], steps
 }
 
 /** The arguments of these scripts are the words of one command. */
-const ONE_COMMAND: readonly ScriptName[] = ['delete-foreign', 'mark-counter', 'members', 'quorum'];
+const ONE_COMMAND: readonly ScriptName[] = ['delete-foreign', 'mark-counter', 'mark-ticket', 'members', 'quorum'];
 
 const commandsIn = ({ script, args }: Extract<Step, { script: unknown }>): number =>
   ONE_COMMAND.includes(script) ? 1 : args.length;

@@ -37,9 +37,10 @@ export function keysOfSteps(): string[] {
     [lock, names.queue(lock), names.readers(lock), names.gate(lock), names.fenceOf(lock)],
     names.permits(lock),
   ]);
-  return [...helpers.flat(2), names.fence, names.members];
+  return [...helpers.flat(2), names.fence, names.members, TICKET];
 }
 
+const TICKET = names.ticket('hash');
 const QUORUM_LOCK = names.lock('quorum');
 const DAYS = 1_764_000_000_000;
 
@@ -59,7 +60,7 @@ export class Steps {
     // Most sequences have one or two kinds, so that their states become deep.
     const all: ScriptName[] = [
       ...(['lock', 'readwrite', 'semaphore', 'multi-key'] as const),
-      ...(['quorum', 'members', 'mark-counter', 'delete-foreign'] as const),
+      ...(['quorum', 'members', 'mark-counter', 'delete-foreign', 'mark-ticket'] as const),
     ];
     this.scripts = only === undefined || random.chance(0.2) ? all : [only, only, random.pick(all), only];
   }
@@ -82,6 +83,7 @@ export class Steps {
     if (script === 'members') return this.members();
     if (script === 'mark-counter') return { script, keys: [names.fence], args: [String(random.pick([1, 30_000]))] };
     if (script === 'delete-foreign') return this.deleteForeign();
+    if (script === 'mark-ticket') return { script, keys: [TICKET], args: [random.pick(['u', 'r'])] };
     const most = this.layout.bySlot ? 1 : 3;
     // A call without commands verifies that the server runs the script.
     const count = random.chance(0.01) ? 0 : random.chance(0.7) ? 1 : random.int(1, most);
@@ -120,6 +122,7 @@ export class Steps {
     if (dice < 0.82) return ['SET', random.pick(keysOfSteps()), 'text'];
     // The value of a gate is the only number that the rules store as text, beside counters.
     if (dice < 0.84) return ['SET', names.gate(lock), 'text'];
+    if (dice < 0.85) return ['SET', TICKET, '{}', 'PX', '4000'];
     if (dice < 0.88) return ['DEL', names.readers(lock), names.permits(lock)[0]];
     if (dice < 0.92) return ['ZADD', names.queue(lock), '7.25', random.pick(FOREIGN)];
     if (dice < 0.96) return ['ZADD', names.permits(lock)[1], '7', random.pick(FOREIGN)];
@@ -163,6 +166,11 @@ export class Steps {
     if (dice < 0.5) return `${random.pick(['a', 'w', 'w'])} ${token} ${ttlMs} ${block} ${this.deadline()}${raised}`;
     if (dice < 0.66) return `d ${token}`;
     if (dice < 0.8) return `r ${token} ${this.next(script, token)} ${ttlMs} ${block} ${this.deadline()}`;
+    if (dice < 0.84 && script !== 'lock') {
+      // The tokens of one semaphore have the same permits and weight, as the process that moves a lease knows them.
+      const to = token.replace(/:\d/, `:${random.int(0, 3)}`).replace(/^.{22}/, random.pick(PROCESSES));
+      return `m ${token.replace(/:r$/, '')} ${ttlMs} ${to.replace(/:r$/, '')} ${this.deadline()}`;
+    }
     if (dice < 0.9 || script !== 'readwrite') return `n ${token} ${ttlMs}${random.chance(0.3) ? ' =' : ''}`;
     if (dice < 0.96) return `g ${random.pick(PROCESSES)}:${random.int(1, 3)} ${ttlMs} ${token.replace(/:r$/, '')}:r`;
     return `s ${random.pick(PROCESSES)}:${random.int(1, 3)} ${ttlMs} ${block} ${this.deadline()}`;

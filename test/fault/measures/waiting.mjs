@@ -264,7 +264,7 @@ export const measuresOfWaiting = [
     promise: 'P25',
     what: 'a downgraded writer that is notified of a waiting writer before its own reply admits no further readers',
     file: 'engine/downgrading.ts',
-    measure: 'if (reading.isContendedEarly(readToken)) readGrant.contended = true;',
+    measure: 'if (reading.isContendedEarly(to)) readGrant.contended = true;',
     without: '',
     test: ['engine/downgrading', 'admits no further readers when the message'],
   },

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { basename } from 'node:path';
 
 import type { Grant } from './lease/grant.js';
-import { processOf } from '../runtime/owner-token.js';
+import { isDetached, processOf } from '../runtime/owner-token.js';
 import type { LockState } from '../store/lock-store.js';
 import type { LockHoldInfo, LockInspection } from './lock-inspection.js';
 
@@ -42,7 +42,8 @@ export async function describeHolders({ kind, holders }: LockState, ask: Ask) {
     holders.flatMap((ownerToken) => {
       const process = processOf(ownerToken);
       if (process === undefined) return [];
-      if (!answers.has(process)) answers.set(process, ask(ownerToken).then(parse));
+      if (!answers.has(process))
+        answers.set(process, isDetached(ownerToken) ? NO_PROCESS : ask(ownerToken).then(parse));
       return answers.get(process)!.then((said) => {
         const { holds, ...rest } = said;
         const own = holds?.filter(({ sequence }) => sequence === sequenceOf(ownerToken));
@@ -51,6 +52,9 @@ export async function describeHolders({ kind, holders }: LockState, ask: Ask) {
     }),
   );
 }
+
+/** No process holds a detached lease, and none knows its calls. */
+const NO_PROCESS: Promise<Described> = Promise.resolve({ holds: [] });
 
 const holdOf = ({ name, heldMs, fencingToken }: LockHoldInfo): LockHoldInfo => ({ name, heldMs, fencingToken });
 
@@ -63,9 +67,11 @@ export async function inspection(key: string, state: LockState, processId: strin
     held: kind !== 'free',
     kind,
     ...(permits === undefined ? {} : { permits }),
-    holders: holders.map(({ process, rest, holds = [] }) => {
+    holders: holders.map(({ ownerToken, process, rest, holds = [] }) => {
       const names = holds.map(({ name }) => name);
-      return Object.assign({ process: processNameOf(process), here: process === processId, names, holds }, rest);
+      const detached = isDetached(ownerToken) ? { detached: true as const } : {};
+      const here = process === processId;
+      return Object.assign({ process: processNameOf(process), here, ...detached, names, holds }, rest);
     }),
     remainingMs,
     waiting,

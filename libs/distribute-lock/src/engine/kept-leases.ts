@@ -6,17 +6,31 @@ import type { Reader } from './readers.js';
 import { Timer } from '../runtime/timers.js';
 
 /**
- * Leases that outlast their work (`minHold`, `release: 'expire'`). Such a call counts from its start until its key is free
+ * Leases that outlast their work (`minHold`, `release: 'expire'`, `detach()`). Such a call counts from its start until its key is free
  * for certain, so concurrent calls cannot keep more than `most` leases.
  */
 export class KeptLeases {
   private readonly calls = new Set<LockCall>();
+  /** Leases that this process has detached, by the hash of their ticket; until their end, or until this process uses the ticket. */
+  private readonly detached = new Set<string>();
 
   constructor(readonly most: number) {}
 
   /** Whether the call would exceed the limit. */
   isFullFor(call: LockCall): boolean {
-    return isKept(call) && this.calls.size >= this.most;
+    return isKept(call) && this.isFull;
+  }
+
+  get isFull(): boolean {
+    return this.calls.size + this.detached.size >= this.most;
+  }
+
+  addDetached(ticketHash: string): void {
+    this.detached.add(ticketHash);
+  }
+
+  dropDetached(ticketHash: string): void {
+    this.detached.delete(ticketHash);
   }
 
   add(call: LockCall): void {

@@ -13,8 +13,10 @@ import { newProcessId, processOf, type TokenKind } from '../runtime/owner-token.
 import type { Timers } from '../runtime/timers.js';
 import type { LockHints, LockKind, LockInquiry, LockState, LockStore } from '../store/lock-store.js';
 import { Acquiring } from './acquiring.js';
+import { type AttachCall, Attaching } from './attaching.js';
 import { type LockPresence, presenceOf } from './census.js';
 import { type EngineContext, engineContext } from './context.js';
+import { Detaching } from './detaching.js';
 import { downgradeLease } from './downgrading.js';
 import type { ExclusiveState } from './exclusive.js';
 import { extendLease } from './extending.js';
@@ -103,6 +105,8 @@ export class LockEngine implements LeaseActions {
   private readonly messages: Messages;
   private readonly shutdown: Shutdown;
   private readonly multiKey: MultiKey;
+  private readonly detaching: Detaching;
+  private readonly attaching: Attaching;
   private readonly lostServers = new Set<string>();
   private refusing = false;
   private callers = 0;
@@ -132,6 +136,17 @@ export class LockEngine implements LeaseActions {
       acquireOne: (call) => this.acquire(call),
       isUnused: (key) => this.states.find('exclusive', key) === undefined,
       newCaller: (call, resolve, reject) => this.newCaller(call, resolve, reject),
+    });
+    const connection = settings.connection ?? 'default';
+    this.detaching = new Detaching(this.context, {
+      connection,
+      grantEnded: (grant) => this.grantEnded(this.states.find(grant.kind, grant.key)!, grant),
+    });
+    this.attaching = new Attaching(this.context, {
+      connection,
+      faultOf: (call) => this.faultOf(call, undefined),
+      newCaller: (call, resolve, reject) => this.newCaller(call, resolve, reject),
+      begun: (leases, since) => this.multiKey.begun(leases, since),
     });
   }
 
@@ -255,6 +270,21 @@ export class LockEngine implements LeaseActions {
     return downgradeLease(this.context, { writing, reading }, lease);
   }
 
+  /** Ends the leases here, and resolves with the ticket that continues them. */
+  detach(leases: readonly LeaseHandle[], ttlMs: number): Promise<string> {
+    return this.detaching.detach(leases, ttlMs);
+  }
+
+  /** Continues a detached lease in this process. */
+  attach(ticket: string, call: AttachCall): Promise<Lease> {
+    return this.attaching.attach(ticket, call);
+  }
+
+  /** Releases a detached lease. */
+  cancel(ticket: string): Promise<boolean> {
+    return this.attaching.cancel(ticket);
+  }
+
   endOverdue({ grant }: LeaseHandle): void {
     this.context.watchdog.endOverdue(grant);
   }
@@ -365,7 +395,7 @@ export class LockEngine implements LeaseActions {
   /** A caller of a multi-key call, whose attempt leaves together with those of the other keys. */
   private newCaller(call: LockCall, resolve: (lease: LeaseHandle) => void, reject: (error: Error) => void): WaitList {
     const waiter = new Waiter(this.waitEnds, call, this.clock.now(), resolve, reject);
-    const list = new WaitList(this.stateOf('exclusive', call.key), true);
+    const list = new WaitList(this.stateOf(kindOfOption(call.options.kind).name, call.key), true);
     this.waiting += 1;
     this.context.kept.add(call);
     list.push(waiter);

@@ -10,7 +10,7 @@ export interface LockHoldInfo {
 }
 
 /**
- * A process that holds a lock. Host, process id and application come from its record in Redis, and so are also known for 10
+ * A process that holds a lock, or a detached lease. Host, process id and application come from its record in Redis, and so are also known for 10
  * minutes after a crash. They are absent if the process lived for less than a second or may not write its record.
  * @public
  */
@@ -25,6 +25,8 @@ export interface LockHolderInfo {
   readonly pid?: number;
   /** The name in its `package.json` if npm started it, otherwise the name of its working directory. */
   readonly application?: string;
+  /** Whether the lease was detached: no process renews it, and a ticket continues it. Absent for other holders. */
+  readonly detached?: true;
   /** Names of the {@link holds}. */
   readonly names: readonly string[];
   /**

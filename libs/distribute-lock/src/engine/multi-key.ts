@@ -173,7 +173,8 @@ export class MultiKey {
     return { ...call, options: { ...options, waitMs: Math.max(1, Math.ceil(leftMs)) } };
   }
 
-  private begun(taken: readonly Lease[], since: number): Lease {
+  /** The lease of all keys, whose hold begins now. */
+  begun(taken: readonly Lease[], since: number): Lease {
     const handles = taken.filter((lease) => lease instanceof LeaseHandle);
     for (const lease of handles) {
       lease.begin();

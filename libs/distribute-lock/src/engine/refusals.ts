@@ -1,4 +1,6 @@
 import {
+  LeaseLostError,
+  type LeaseLossReason,
   LockAbortedError,
   LockContendedError,
   LockKeyError,
@@ -8,6 +10,7 @@ import {
   LockWaitTimeoutError,
 } from '../errors.js';
 import type { LockCall } from './lease/lock-call.js';
+import type { DetachedLease } from './ticket.js';
 import { LockStoreError } from '../store/lock-store.js';
 
 export function contended({ name, key }: LockCall, retryAfterMs: number): LockContendedError {
@@ -88,13 +91,16 @@ export function shuttingDown({ name, key }: LockCall): LockShutdownError {
   });
 }
 
-export function unavailable({ name, key }: LockCall, cause: Error): LockUnavailableError {
-  return new LockUnavailableError(`The lock "${name}" could not be taken because its store failed: ${cause.message}`, {
-    key,
-    cause,
-    votes: cause instanceof LockStoreError ? cause.votes : undefined,
-    replicas: cause instanceof LockStoreError ? cause.replicas : undefined,
-  });
+export function unavailable({ name, key }: LockCall, cause: Error, done = 'taken'): LockUnavailableError {
+  return new LockUnavailableError(
+    `The lock "${name}" could not be ${done} because its store failed: ${cause.message}`,
+    {
+      key,
+      cause,
+      votes: cause instanceof LockStoreError ? cause.votes : undefined,
+      replicas: cause instanceof LockStoreError ? cause.replicas : undefined,
+    },
+  );
 }
 
 export function tooManyWaiters({ name, key }: LockCall, limit: number, scope: string): LockUnavailableError {
@@ -129,3 +135,37 @@ export const sharedByReaders = (key: string): LockUsageError =>
 export function notAnswered(method: string, key: string, cause: Error): LockUnavailableError {
   return new LockUnavailableError(`${method} failed because its store failed: ${cause.message}`, { key, cause });
 }
+
+export const noTickets = (method: string): LockUsageError =>
+  new LockUsageError(
+    `${method} cannot be used on this connection: its store cannot move a lease in one step. Use one Redis primary, Sentinel or Cluster.`,
+  );
+
+export const ofOtherConnection = (method: string): LockUsageError =>
+  new LockUsageError(
+    `${method} got a ticket that belongs to another connection. Call it on the connection that detached the lease.`,
+  );
+
+export function ticketUnavailable(method: string, cause: Error): LockUnavailableError {
+  return new LockUnavailableError(
+    `${method} failed because its store failed: ${cause.message} The ticket may still be valid: repeat the call.`,
+    {
+      cause,
+    },
+  );
+}
+
+const TICKET_LOST: Readonly<Partial<Record<LeaseLossReason, string>>> = {
+  used: 'it was used before, and a ticket works once',
+  expired: 'its lease has ended, or it was never issued',
+  released: 'its lease was released',
+  taken: 'its key in Redis belongs to another owner',
+  maxHold: '"maxHold" has passed since the lease began',
+};
+
+export const ticketLost = (reason: LeaseLossReason, lease?: DetachedLease): LeaseLostError =>
+  new LeaseLostError(`The ticket cannot be used: ${TICKET_LOST[reason]}. Acquire the lock again.`, {
+    key: lease?.keys[0],
+    fencingToken: lease?.fencingToken ?? 0,
+    reason,
+  });

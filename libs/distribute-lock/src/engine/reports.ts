@@ -42,8 +42,12 @@ export function reportRefused(events: LockEvents, call: LockCall, waitedMs: numb
   if (trace !== undefined) traceWait(trace, { outcome: isTimeout ? 'timeout' : type, waitedMs, error });
 }
 
-export function reportReleased(events: LockEvents, call: LockCall, heldMs: number): void {
-  if (events.observes('released')) events.emit({ type: 'released', name: call.name, heldMs }, call);
+/** @param detached - whether the key stays locked for a ticket */
+export function reportReleased(events: LockEvents, call: LockCall, heldMs: number, detached = false): void {
+  if (events.observes('released')) {
+    const event = { type: 'released', name: call.name, heldMs } as const;
+    events.emit(detached ? { ...event, detached } : event, call);
+  }
   traceHoldEnd(call, heldMs);
 }
 

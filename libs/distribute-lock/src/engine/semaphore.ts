@@ -92,6 +92,7 @@ export class SemaphoreState extends KeyState {
   granted(list: WaitList, grant: Grant, now: number): void {
     const served = list instanceof Run ? this.moveUp(list, grant.contended, now) : list;
     const waiter = served.first!;
+    this.permits = waiter.call.options.permits;
     start(this.services.context, this.services.leases, waiter, grant, now);
     this.add(grant);
     this.refill(grant);

@@ -31,6 +31,9 @@ const LEADER_OPTIONS = { renew: true, reentrant: false, release: 'end', minHold:
 /** Options of {@link Locks.steal}, which takes an exclusive lock without waiting. @public */
 export type StealOptions = Omit<AcquireOptions, 'kind' | 'wait' | 'fair' | 'permits' | 'weight'>;
 
+/** Options of {@link Locks.attach}. The ticket determines the rest. @public */
+export type AttachOptions = Omit<AcquireOptions, 'kind' | 'wait' | 'fair' | 'reentrant' | 'permits' | 'weight'>;
+
 /** Work that runs while the lock is held. @public */
 export type LockedWork<T> = (lease: Lease) => T | Promise<T>;
 
@@ -252,6 +255,54 @@ export class Locks {
       return this.engine.steal(requestOf(key, options, resolved, false));
     });
     return this.engine.keepsForgotten ? lease : open(lease);
+  }
+
+  /**
+   * Continues a lease that `lease.detach()` has ended in any process: the ticket works once, and the fencing token is larger than
+   * before. The lease is renewed again, with the options of this call. When Redis does not respond, the ticket may be used all the
+   * same: the same process may repeat the call, and gets the lease.
+   *
+   * @example
+   * ```ts
+   * await using lease = await locks.attach(ticket, { ttl: '30s' });
+   * await this.orders.confirm(order, lease.fencingToken);
+   * ```
+   * @throws LeaseLostError with the reason `'used'`, `'expired'`, `'released'`, `'taken'` or `'maxHold'`
+   * @throws LockUnavailableError when Redis failed, refused or did not respond
+   * @throws LockUsageError when the string is no ticket of this version, prefix and connection, and on a quorum
+   * @throws LockAbortedError when `signal` had aborted before the call
+   * @throws LockShutdownError when the application is stopping
+   */
+  async attach(ticket: string, options: AttachOptions = {}): Promise<Lease> {
+    try {
+      checkSignal(options.signal);
+      const resolved = this.resolve({ ...options, kind: 'exclusive', wait: 0 });
+      const name = options.name === undefined ? undefined : lockName(options.name);
+      const lease = await this.engine.attach(ticket, {
+        name,
+        options: resolved,
+        scoped: false,
+        signal: options.signal,
+      });
+      return this.engine.keepsForgotten ? lease : open(lease);
+    } catch (error) {
+      return rejectToCaller(error);
+    }
+  }
+
+  /**
+   * Releases a detached lease; the next waiter gets the lock.
+   *
+   * @returns whether the ticket still held the lock
+   * @throws LockUnavailableError when Redis failed, refused or did not respond; the release is then repeated until the lease has ended
+   * @throws LockUsageError when the string is no ticket of this version, prefix and connection, and on a quorum
+   */
+  async cancel(ticket: string): Promise<boolean> {
+    try {
+      return await this.engine.cancel(ticket);
+    } catch (error) {
+      return rejectToCaller(error);
+    }
   }
 
   /** Not `async`, which would add microtasks to every lock. */

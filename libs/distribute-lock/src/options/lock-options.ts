@@ -5,6 +5,8 @@ import { checkChoice, checkFlag, checkWhole, type Duration, durationMs, shown } 
 
 /** A shorter lease would be lost in an ordinary delay of the event loop. */
 export const MIN_TTL_MS = 50;
+/** The longest time for which a ticket keeps a key locked. */
+export const LONGEST_DETACHED_MS = 86_400_000;
 
 /** The server examines the permits of a semaphore one by one. */
 export const MOST_PERMITS = 1_024;

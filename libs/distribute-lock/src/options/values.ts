@@ -37,7 +37,7 @@ export type Duration<Or extends string = string> =
  */
 export function duration(text: string): number {
   const read = typeof text === 'string' ? parse(text) : undefined;
-  if (read === undefined || !inRange(read, 0)) throw wrongDuration('The duration', text, 0);
+  if (read === undefined || !inRange(read, 0, LONGEST_MS)) throw wrongDuration('The duration', text, 0, LONGEST_MS);
   return read;
 }
 
@@ -46,18 +46,18 @@ export function duration(text: string): number {
  * @param option - name of the option, for the message
  * @throws LockConfigurationError when the value is not a whole number of milliseconds from `leastMs` to 2^31-1
  */
-export function durationMs(option: string, value: Duration, leastMs = 0): number {
+export function durationMs(option: string, value: Duration, leastMs = 0, mostMs = LONGEST_MS): number {
   const read = typeof value === 'string' ? parse(value) : value;
-  if (typeof read === 'number' && inRange(read, leastMs)) return read;
-  throw wrongDuration(`Option "${option}"`, value, leastMs);
+  if (typeof read === 'number' && inRange(read, leastMs, mostMs)) return read;
+  throw wrongDuration(`Option "${option}"`, value, leastMs, mostMs);
 }
 
-const inRange = (value: number, leastMs: number): boolean =>
-  Number.isInteger(value) && value >= leastMs && value <= LONGEST_MS;
+const inRange = (value: number, leastMs: number, mostMs: number): boolean =>
+  Number.isInteger(value) && value >= leastMs && value <= mostMs;
 
-function wrongDuration(what: string, value: unknown, leastMs: number): LockConfigurationError {
+function wrongDuration(what: string, value: unknown, leastMs: number, mostMs: number): LockConfigurationError {
   return new LockConfigurationError(
-    `${what} is ${shown(value)}, but it must be whole milliseconds from ${leastMs} to ${LONGEST_MS}, or a string such as "10s".`,
+    `${what} is ${shown(value)}, but it must be whole milliseconds from ${leastMs} to ${mostMs}, or a string such as "10s".`,
   );
 }
 

@@ -61,6 +61,16 @@ export const permitsOfToken = (ownerToken: string): number =>
 /** The permits that a semaphore token takes. They never change. */
 export const weightOf = (ownerToken: string): number => Number(ownerToken.slice(ownerToken.lastIndexOf(':') + 1));
 
+/**
+ * The owner token of a detached lease. The hash of its ticket takes the place of the process id, so no process receives messages
+ * for it. Its sequence begins with 0, as no sequence of a process does.
+ */
+export const detachedToken = (ticketHash: string, index: number, suffix: string): string =>
+  `${ticketHash}:0${index.toString(36)}${suffix}`;
+
+/** Whether the owner token is that of a detached lease. */
+export const isDetached = (ownerToken: string): boolean => ownerToken.startsWith(':0', PROCESS_ID_LENGTH);
+
 const SEQUENCE = /^:([0-9a-z]{1,10})(?::r|P\d{1,4}:\d{1,4})?$/;
 const TOKEN = /^([\w-]{22}):[0-9A-Za-z]+(?::[0-9A-Za-z]+)?$/;
 

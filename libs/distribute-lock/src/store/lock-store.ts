@@ -141,6 +141,47 @@ export interface DowngradeRequest extends LockName {
   readonly ttlMs: number;
 }
 
+/** Replaces the owner token of a lease, so that another process can continue it. @public */
+export interface MoveRequest extends LockName {
+  /** The token that continues the lease, with a larger fencing token. That of a semaphore has the same permits and weight. */
+  readonly to: string;
+  /** Duration of the lease from now on. */
+  readonly ttlMs: number;
+}
+
+/**
+ * What a store answers to a move. `lost`: the token did not hold the lock, and nothing changed. `taken`: another owner holds
+ * the key. @public
+ */
+export type MoveAnswer =
+  | { readonly outcome: 'granted'; readonly fencingToken: number; readonly waiting: number }
+  | { readonly outcome: 'lost'; readonly taken: boolean };
+
+/** What the first call did with a ticket, as far as its record shows. @public */
+export type TicketFate = 'kept' | 'used' | 'released';
+
+/** The record of a ticket before the call that reads it. @public */
+export interface TicketRecord {
+  readonly text: string;
+  readonly fate: TicketFate;
+  /** Number of calls that have marked it. */
+  readonly marks: number;
+  /** Milliseconds until the record ends. */
+  readonly leftMs: number;
+}
+
+/** What a store needs for leases that travel: it moves them, and keeps a record of each ticket. @public */
+export interface LeaseTickets {
+  /** Identifies the locks of the store, such as their prefix. Equal in all processes that share them. */
+  readonly scope: string;
+  /** Continues the lease with another owner token, if the token of the request holds it. Idempotent by `to`. */
+  move(request: MoveRequest): PromiseLike<MoveAnswer>;
+  /** Keeps the record of a ticket for `ttlMs`. */
+  keep(id: string, text: string, ttlMs: number): Promise<void>;
+  /** Reads the record and adds a mark, in one step. `undefined`: there is no record. */
+  mark(id: string, fate: 'used' | 'released'): Promise<TicketRecord | undefined>;
+}
+
 /**
  * Number of waiting processes, or that the token no longer holds the lock: `'taken'` if another owner holds the key,
  * otherwise `'lost'`.
@@ -374,6 +415,8 @@ export interface LockStore {
   renewOne?(request: RenewRequest): PromiseLike<RenewAnswer>;
   /** Present if `kinds` includes `read`. Idempotent by `readToken`. */
   downgrade?(request: DowngradeRequest): Promise<RenewAnswer>;
+  /** Absent if leases of this store cannot travel to another process. */
+  readonly tickets?: LeaseTickets;
   /** Reads the state of a lock without changing it. */
   inspect?(key: string): Promise<LockState>;
   /**

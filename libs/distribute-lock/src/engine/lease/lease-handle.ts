@@ -1,5 +1,5 @@
 import { type LeaseLossReason, LeaseLostError, LockShutdownError, LockUsageError } from '../../errors.js';
-import { MIN_TTL_MS } from '../../options/lock-options.js';
+import { LONGEST_DETACHED_MS, MIN_TTL_MS } from '../../options/lock-options.js';
 import { type Duration, durationMs } from '../../options/values.js';
 import type { Clock } from '../../runtime/clock.js';
 import { outside } from '../../runtime/outside.js';
@@ -7,7 +7,7 @@ import type { TokenKind } from '../../runtime/owner-token.js';
 import type { Timers } from '../../runtime/timers.js';
 import { endWhenCollected } from './collected.js';
 import { type Grant, type Holder, LIMIT_TOLERANCE_MS, type LockHold, validUntil } from './grant.js';
-import { Lease } from './lease.js';
+import { type DetachOptions, Lease } from './lease.js';
 import { HoldLimit, type LifetimePlan, planBeforeWork, planOf } from './lifetime-plan.js';
 import type { LockCall } from './lock-call.js';
 import { type Loss, lossSentence, mayBeKeptAfter } from './loss.js';
@@ -22,6 +22,8 @@ export interface LeaseActions {
   extend(lease: LeaseHandle, ttlMs: number): Promise<void>;
   /** Moves the lease to a read grant. */
   downgrade(lease: LeaseHandle): Promise<void>;
+  /** Ends the leases of a call here, and resolves with the ticket that continues them. */
+  detach(leases: readonly LeaseHandle[], ttlMs: number): Promise<string>;
   /** Notifies the holders of the grant whose time has passed. */
   endOverdue(lease: LeaseHandle): void;
   /** The lease has been held for longer than `warnAfter`. It calls `reported()`. */
@@ -47,6 +49,7 @@ export class LeaseHandle extends Lease implements Holder {
   private nested: NestedHolds | undefined;
   left = false;
   private downgrading: Promise<void> | undefined;
+  private detaching: Promise<void> | undefined;
   /** The latest change (`extend`, `downgrade`) that has not finished. */
   private changing: Promise<void> | undefined;
   /** The write grant that a downgrade in progress is about to replace. */
@@ -289,6 +292,41 @@ export class LeaseHandle extends Lease implements Holder {
     await this.downgrading;
   }
 
+  detach(options: DetachOptions): Promise<string> {
+    return LeaseHandle.detachAll([this], options);
+  }
+
+  /** Detaches the leases of one call together. */
+  static async detachAll(leases: readonly LeaseHandle[], options: DetachOptions): Promise<string> {
+    // Callers without types may pass nothing.
+    const { ttl } = (options as DetachOptions | undefined) ?? NO_TTL;
+    const ttlMs = durationMs('ttl', ttl, MIN_TTL_MS, LONGEST_DETACHED_MS);
+    for (const lease of leases) lease.checkDetachable();
+    return leases[0].engine.detach(leases, ttlMs);
+  }
+
+  private checkDetachable(): void {
+    this.checkOwned('detach()');
+    this.checkHeld('detach()');
+    if (this.readsOnly)
+      throw notDetachable(this.call, 'readers of a process share a lease. Use a semaphore, or a row in a database');
+    if (this.nested !== undefined && this.nested.all > 0)
+      throw notDetachable(this.call, 'a nested call still holds it; wait for its end before you detach');
+  }
+
+  /** Replaces the owner token by `replace`, after the changes before. */
+  detachBy(replace: () => Promise<void>): Promise<void> {
+    this.detaching ??= this.inTurn('detach()', replace).finally(() => (this.detaching = undefined));
+    return this.detaching;
+  }
+
+  /** A ticket continues the lease. */
+  detached(): void {
+    this.left = true;
+    this.limit?.cancel();
+    this.released ??= Promise.resolve();
+  }
+
   /** Whether it is a read lock, or is about to become one. */
   get readsOnly(): boolean {
     return this.kind === 'read' || this.downgrading !== undefined;
@@ -346,9 +384,9 @@ export class LeaseHandle extends Lease implements Holder {
     return this.released;
   }
 
-  /** The owner token is unknown until a downgrade in progress has ended. */
+  /** The owner token is unknown until a downgrade or a detachment in progress has ended. */
   private end(): Promise<void> {
-    return this.engine.release(this, this.downgrading);
+    return this.engine.release(this, this.downgrading ?? this.detaching);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -410,5 +448,10 @@ export class LeaseHandle extends Lease implements Holder {
   }
 }
 
+const NO_TTL = {} as DetachOptions;
+
 export const notDowngraded = ({ name, key }: LockCall, why: string): LockUsageError =>
   new LockUsageError(`The lease of "${name}" cannot be downgraded: ${why}.`, { key });
+
+export const notDetachable = ({ name, key }: Pick<LockCall, 'name' | 'key'>, why: string): LockUsageError =>
+  new LockUsageError(`The lease of "${name}" cannot be detached: ${why}.`, { key });

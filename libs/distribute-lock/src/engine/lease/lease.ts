@@ -1,5 +1,11 @@
 import type { Duration } from '../../options/values.js';
 
+/** Options of {@link Lease.detach}. @public */
+export interface DetachOptions {
+  /** How long the keys stay locked without a call of `attach()` or `cancel()`; 50 ms to 24 hours. */
+  readonly ttl: Duration<'or duration(text)'>;
+}
+
 /**
  * The time-limited right to a lock, as the code that holds it sees it.
  *
@@ -46,6 +52,18 @@ export abstract class Lease implements AsyncDisposable {
    * @throws LockUsageError on a semaphore, and on a connection without read locks
    */
   abstract downgrade(): Promise<void>;
+  /**
+   * Ends the lease in this process and keeps its keys locked for `ttl`, for a call in any process that passes the ticket to
+   * `attach()`. Waiters continue to wait. The lease is over here: `isHeld()` is false, `signal` does not abort, and `release()` does
+   * nothing. The ticket is a secret: the code that has it can take the lock over.
+   *
+   * @returns the ticket: at most 200 characters, safe in URLs, JSON and cookies
+   * @throws LeaseLostError when the lease is no longer held, or is lost during the call
+   * @throws LockUnavailableError when Redis rejected the call and the lease is unchanged, or when the process holds `maxKept` leases
+   * that outlast their work
+   * @throws LockUsageError on a read lock, in a nested call, beyond `maxHold`, and on a quorum
+   */
+  abstract detach(options: DetachOptions): Promise<string>;
   /** Releases the lock. Does nothing if the lease has ended; never rejects. */
   abstract release(): Promise<void>;
   /** Like {@link release}, for `await using`. */

@@ -66,6 +66,7 @@ export function lossSentence(
     forced: 'forceRelease() or steal() took the lock away',
     shutdown: 'the application has shut down, so its renewal stopped',
     released: 'it was released',
+    used: 'its ticket was used before',
     forgotten:
       'its handle was garbage-collected before release(). Call release() in a finally block, or use withLock()',
   };

@@ -1,5 +1,6 @@
 import type { Duration } from '../../options/values.js';
-import { Lease } from './lease.js';
+import { LeaseHandle, notDetachable } from './lease-handle.js';
+import { type DetachOptions, Lease } from './lease.js';
 
 /** One lease for several keys. It is lost when one key is lost; the other keys stay held until `release()`. */
 export class MultiKeyLease extends Lease {
@@ -43,6 +44,19 @@ export class MultiKeyLease extends Lease {
 
   async downgrade(): Promise<void> {
     await Promise.all(this.changed.map((part) => part.downgrade()));
+  }
+
+  async detach(options: DetachOptions): Promise<string> {
+    const handles = this.parts.filter((part) => part instanceof LeaseHandle);
+    if (handles.length < this.parts.length)
+      throw notDetachable(
+        handles[0]?.call ?? { name: this.key, key: this.key },
+        'the outer call holds one of its keys',
+      );
+    const ticket = await LeaseHandle.detachAll(handles, options);
+    this.left = true;
+    this.released ??= Promise.resolve();
+    return ticket;
   }
 
   release(): Promise<void> {

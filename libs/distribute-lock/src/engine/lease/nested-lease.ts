@@ -1,5 +1,5 @@
 import type { Duration } from '../../options/values.js';
-import { type LeaseHandle, notDowngraded } from './lease-handle.js';
+import { type LeaseHandle, notDetachable, notDowngraded } from './lease-handle.js';
 import { Lease } from './lease.js';
 import type { LockCall } from './lock-call.js';
 
@@ -52,6 +52,11 @@ export class NestedLease extends Lease {
   /** Only the outer call may give up the right to write. */
   async downgrade(): Promise<void> {
     throw notDowngraded(this.outer.call, 'the outer call holds the lock; downgrade its lease instead');
+  }
+
+  /** The outer call still works under the lease. */
+  async detach(): Promise<string> {
+    throw notDetachable(this.outer.call, 'the outer call holds the lock; detach its lease instead');
   }
 
   /** The outer call continues. */

@@ -1,7 +1,7 @@
 import type { Duration } from '../../options/values.js';
 import { endWhenCollected } from './collected.js';
 import { LeaseHandle } from './lease-handle.js';
-import { Lease } from './lease.js';
+import { type DetachOptions, Lease } from './lease.js';
 import { MultiKeyLease } from './multi-key-lease.js';
 import { NestedLease } from './nested-lease.js';
 
@@ -49,6 +49,10 @@ export class OpenLease extends Lease {
 
   downgrade(): Promise<void> {
     return this.inner.downgrade();
+  }
+
+  detach(options: DetachOptions): Promise<string> {
+    return this.inner.detach(options);
   }
 
   release(): Promise<void> {

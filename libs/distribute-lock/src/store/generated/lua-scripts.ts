@@ -2,7 +2,7 @@
 
 import { LuaScript } from '../lua-script.js';
 
-const fenceNumberPart = `local function al(i)
+const fenceNumberPart = `local function an(i)
 local m = i == false and 0 or tonumber(string.match(i, '^[%d.eE+-]+$') or '')
 if m == nil or m < 0 or m >= 9007199250000000 or m ~= math.floor(m) then
 return nil
@@ -11,57 +11,57 @@ return m
 end
 `;
 
-const wakeNextPart = `local function bu(b, d)
-local ba = ({})
-for aC, a in ipairs(redis.call("ZRANGE", d, "0", "15")) do
-local j = string.sub(a, 1, 22)
-if ba[j] ~= true and V(a, "g", b) ~= 0 then
+const wakeNextPart = `local function bv(b, d)
+local bb = ({})
+for aE, a in ipairs(redis.call("ZRANGE", d, "0", "15")) do
+local k = string.sub(a, 1, 22)
+if bb[k] ~= true and X(a, "g", b) ~= 0 then
 return
 end
-ba[j] = true
+bb[k] = true
 end
 end
 `;
 
-const commandOfPart = `local function cs(i)
-local u, a, l, ax, aZ, bh = string.match(i, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
-if u == nil then
+const commandOfPart = `local function cu(i)
+local v, a, l, az, ba, bi = string.match(i, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
+if v == nil then
 error("unknown command", 0)
 end
-local aP = u == "r"
-local t = aP and aZ or ax
-return {u = u, a = a, g = tonumber((aP and ax or l)), t = tonumber(t), B = aP and bh or aZ, Q = aP and l or bh, ad = ax == "=", bm = ax}
+local aR = v == "r"
+local t = aR and ba or az
+return {v = v, a = a, f = tonumber((aR and az or l)), t = tonumber(t), x = aR and bi or ba, Q = aR and l or bi, af = az == "=", ab = az}
 end
 `;
 
-const notifyPart = `local function V(a, aK, b)
-local j = R(a)
-if j == nil then
+const notifyPart = `local function X(a, aL, b)
+local k = R(a)
+if k == nil then
 return 0
 end
-local as = ("nestjs-lock:1:" .. string.sub(b, 1, string.match(F, '%d+$'))) .. string.sub(j, 1, 11)
-local i = (((aK .. " ") .. a) .. " ") .. b
+local au = ("nestjs-lock:1:" .. string.sub(b, 1, string.match(F, '%d+$'))) .. string.sub(k, 1, 11)
+local i = (((aL .. " ") .. a) .. " ") .. b
 if sharded then
-local S = redis.pcall("SPUBLISH", (as .. ":") .. F, i)
-if type(S) == "number" and S > 0 then
+local U = redis.pcall("SPUBLISH", (au .. ":") .. F, i)
+if type(U) == "number" and U > 0 then
 return -1
 end
 end
-local aE = redis.pcall("PUBLISH", as, i)
-return counted and type(aE) == "number" and aE or -1
+local aH = redis.pcall("PUBLISH", au, i)
+return counted and type(aH) == "number" and aH or -1
 end
 `;
 
-const appendPart = `local function aN(d, a, aj)
-if aj == nil then
-aj = 0
+const appendPart = `local function aO(d, a, al)
+if al == nil then
+al = 0
 end
-local function bB(d)
-local ai = redis.call("ZRANGE", d, "-1", "-1", "WITHSCORES")
-if #ai == 0 then
+local function bC(d)
+local ak = redis.call("ZRANGE", d, "-1", "-1", "WITHSCORES")
+if #ak == 0 then
 return 0
 end
-local e = math.floor(ai[2])
+local e = math.floor(ak[2])
 if e < 0 then
 return e - -68719476736
 end
@@ -71,105 +71,105 @@ end
 local w = redis.call("ZRANGE", d, "(0", "-inf", "BYSCORE", "REV", "LIMIT", "0", "1", "WITHSCORES")
 return #w == 0 and e or math.max(e, math.floor(w[2]) - -68719476736)
 end
-local ac = math.max(bB(d), aj) + 1
+local ae = math.max(bC(d), al) + 1
 if (string.find(a, ':%w+:r$') ~= nil) then
-ac = -68719476736 + ac
+ae = -68719476736 + ae
 end
-local aY = (v() % 65536 / 65536)
-local an = redis.call("ZADD", d, "NX", ac + aY, a) == 1
-if not an then
-redis.call("ZADD", d, math.floor(tonumber(redis.call("ZSCORE", d, a))) + aY, a)
+local aZ = (u() % 65536 / 65536)
+local ao = redis.call("ZADD", d, "NX", ae + aZ, a) == 1
+if not ao then
+redis.call("ZADD", d, math.floor(tonumber(redis.call("ZSCORE", d, a))) + aZ, a)
 end
 redis.call("PEXPIRE", d, "15000")
-return an
+return ao
 end
 `;
 
-const fencingTokensPart = `local function W(r)
+const fencingTokensPart = `local function T(s)
 if e == nil then
-local n = M()
-local i = n[1] .. (#n[2] == 6 and n[2] or string.format('%06d', n[2]))
-local O = ah(i)
-${fenceNumberPart}local P = al(O)
+local o = N()
+local i = o[1] .. (#o[2] == 6 and o[2] or string.format('%06d', o[2]))
+local J = aj(i)
+${fenceNumberPart}local P = an(J)
 if P == nil then
-local function bk(O)
-local i, x = string.match(O, '^(%d+)~(%d+)$')
-local U
+local function bl(J)
+local i, y = string.match(J, '^(%d+)~(%d+)$')
+local W
 if i == nil then
-U = nil
+W = nil
 else
-U = al(i)
+W = an(i)
 end
-local m = U
+local m = W
 if m == nil then
-ah(O)
-local function aL(G)
+aj(J)
+local function aM(G)
 error({err = ("BADFENCE The fencing counter is not a safe whole number. Delete the key \\"" .. G) .. "\\"."}, 0)
 end
-return aL(F)
+return aM(F)
 end
-if v() < tonumber(x) then
-ae = "~" .. x
+if u() < tonumber(y) then
+ad = "~" .. y
 end
 return m
 end
-P = bk(O)
+P = bl(J)
 end
 e = P
 local p = tonumber(i)
-local aD = ae ~= ""
-ag = p
-if (fenceMs ~= nil or aD) and e < p then
-e = p + r - 1
-if aD then
-ag = nil
+local aF = ad ~= ""
+ai = p
+if (fenceMs ~= nil or aF) and e < p then
+e = p + s - 1
+if aF then
+ai = nil
 end
 return p
 end
-if e <= p - r then
+if e <= p - s then
 e = p
-return p - r + 1
+return p - s + 1
 end
 end
 local l = e + 1
-e = l + r - 1
+e = l + s - 1
 return l
 end
 `;
 
 export const checkInboxScript = new LuaScript(
   'check-inbox',
-  `local aK, as, dF = unpack(ARGV, 1, 3)
-local U
-if dF == nil then
-U = nil
+  `local aL, au, dI = unpack(ARGV, 1, 3)
+local W
+if dI == nil then
+W = nil
 else
-U = redis.pcall("SPUBLISH", dF, aK)
+W = redis.pcall("SPUBLISH", dI, aL)
 end
-local bz = U
-if type(bz) == "number" and bz > 0 then
-return bz
+local bA = W
+if type(bA) == "number" and bA > 0 then
+return bA
 end
-local cM = redis.pcall("PUBLISH", as, aK)
-if type(cM) == "number" then
-return cM
+local cP = redis.pcall("PUBLISH", au, aL)
+if type(cP) == "number" then
+return cP
 end
-return type(bz) == "number" and bz or cM.err`,
+return type(bA) == "number" and bA or cP.err`,
 );
 
 export const deleteForeignScript = new LuaScript(
   'delete-foreign',
-  `local b, w, Y = unpack(KEYS, 1, 3)
+  `local b, w, Z = unpack(KEYS, 1, 3)
 local bn = unpack(ARGV, 1, 1)
 if redis.call("GET", b) ~= bn then
 return 0
 end
-local function cL(bn)
-local ay = string.match(bn, '^semaphore:(%d+)$')
-return ay and tonumber(ay)
+local function cO(bn)
+local aA = string.match(bn, '^semaphore:(%d+)$')
+return aA and tonumber(aA)
 end
-local ef = bn == "readers" or cL(bn) ~= nil
-if ef and redis.call("EXISTS", w, Y) > 0 then
+local ej = bn == "readers" or cO(bn) ~= nil
+if ej and redis.call("EXISTS", w, Z) > 0 then
 return 0
 end
 return redis.call("DEL", b)`,
@@ -185,11 +185,11 @@ call('DEL', b)
 return 0
 end
 elseif string.sub(i, -1) == '+' then
-local a, g, t, B = string.match(i, '^[aw] (%S+) (%d+) (%d+) (%d+) %+$')
+local a, f, t, x = string.match(i, '^[aw] (%S+) (%d+) (%d+) (%d+) %+$')
 if a and call('EXISTS', KEYS[3]) == 0 then
-local M = B == '0' or call('TIME')
-if M == true or M[1] * 1000 + M[2] / 1000 <= tonumber(B) then
-local bs = redis.pcall('SET', b, a, 'NX', 'PX', g)
+local N = x == '0' or call('TIME')
+if N == true or N[1] * 1000 + N[2] / 1000 <= tonumber(x) then
+local bs = redis.pcall('SET', b, a, 'NX', 'PX', f)
 local e = bs and not bs.err and redis.pcall('INCRBY', KEYS[1], t)
 if type(e) == 'number' and e > 0 and e < 9007199250000000 then return e - t + 1 end
 end
@@ -202,9 +202,9 @@ local fenceMs = nil
 local F = ""
 local p
 local e
-local ae = ""
-local J
-local ag
+local ad = ""
+local K
+local ai
 do
 local G = KEYS[1]
 F = G
@@ -212,166 +212,166 @@ end
 if #ARGV == 0 then
 return {}
 end
-local function M()
+local function N()
 if p == nil then
 p = redis.call("TIME")
 end
 return p
 end
-local function am(B)
-if B == "0" then
+local function ag(x)
+if x == "0" then
 return false
 end
-local n = M()
-return n[1] * 1000 + n[2] / 1000 - B > 0
+local o = N()
+return o[1] * 1000 + o[2] / 1000 - x > 0
 end
-local function dG(b, a, g)
-local bs = redis.pcall("SET", b, a, "NX", "PX", g)
+local function dK(b, a, f)
+local bs = redis.pcall("SET", b, a, "NX", "PX", f)
 if bs == false then
 return false
 end
 return bs.err ~= nil and bs or true
 end
-local function eE()
+local function eJ()
 local bt
 if #KEYS == 3 then
-local u = string.sub(ARGV[1], 1, 1)
-if u ~= "a" and u ~= "w" then
+local v = string.sub(ARGV[1], 1, 1)
+if v ~= "a" and v ~= "w" then
 return 0, 0
 end
 bt = redis.call("EXISTS", KEYS[2], KEYS[3])
 else
-local dC = {}
+local dF = {}
 for h = 0, #ARGV - 1 do
-dC[h + 1] = KEYS[2 * h + 3]
+dF[h + 1] = KEYS[2 * h + 3]
 end
-bt = redis.call("EXISTS", unpack(dC))
+bt = redis.call("EXISTS", unpack(dF))
 end
 if bt > 0 then
 return 0, 0
 end
-local r = 0
-local dH = ""
+local s = 0
+local dL = ""
 for h = 0, #ARGV - 1 do
 local i = ARGV[h + 1]
 local b = KEYS[2 * h + 2]
 if string.sub(i, 1, 1) == "d" then
 if redis.pcall("GET", b) ~= string.sub(i, 3) then
-return h, r
+return h, s
 end
 redis.call("DEL", b)
 else
-local u, a, g, t, B = string.match(i, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
-if u ~= "a" and u ~= "w" then
-return h, r
+local v, a, f, t, x = string.match(i, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
+if v ~= "a" and v ~= "w" then
+return h, s
 end
-if B ~= dH and am(B) then
-return h, r
+if x ~= dL and ag(x) then
+return h, s
 end
-if dG(b, a, g) ~= true then
-return h, r
+if dK(b, a, f) ~= true then
+return h, s
 end
-dH = B
-r = r + t
+dL = x
+s = s + t
 end
 end
-return #ARGV, r
+return #ARGV, s
 end
-local bU, r = eE()
-local function ah(i)
-local ao = i .. ae
+local bW, s = eJ()
+local function aj(i)
+local aq = i .. ad
 if fenceMs ~= nil then
-return redis.call("SET", F, ao, "PX", fenceMs, "GET")
+return redis.call("SET", F, aq, "PX", fenceMs, "GET")
 end
-return redis.call("SET", F, ao, "GET")
+return redis.call("SET", F, aq, "GET")
 end
-local function v()
-if J == nil then
-local n = M()
-J = n[1] * 1000 + math.floor(n[2] / 1000)
+local function u()
+if K == nil then
+local o = N()
+K = o[1] * 1000 + math.floor(o[2] / 1000)
 end
-return J
+return K
 end
-${fencingTokensPart}local function cR()
-if e ~= nil and e ~= ag then
-ah(string.format('%.0f', e))
+${fencingTokensPart}local function cT()
+if e ~= nil and e ~= ai then
+aj(string.format('%.0f', e))
 end
 end
-if bU == #ARGV then
+if bW == #ARGV then
 do
-if r == 0 then
+if s == 0 then
 return 0
 end
-local l = W(r)
-cR()
+local l = T(s)
+cT()
 return l
 end
 end
-local function aW(b, g)
-if redis.call("PTTL", b) < tonumber(g) then
-redis.call("PEXPIRE", b, g)
+local function aX(b, f)
+if redis.call("PTTL", b) < tonumber(f) then
+redis.call("PEXPIRE", b, f)
 end
 end
 local function R(a)
-local j = string.match(a, '^([%w_-]+):%w+$') or string.match(a, '^([%w_-]+):%w+:%w+$')
-return j and #j == 22 and j or nil
+local k = string.match(a, '^([%w_-]+):%w+$') or string.match(a, '^([%w_-]+):%w+:%w+$')
+return k and #k == 22 and k or nil
 end
 ${notifyPart}local function bq(b, d, C, E)
 redis.call("SET", b, C, "PX", "1750")
-if V(C, "g", b) ~= 0 then
+if X(C, "g", b) ~= 0 then
 return 1750
 end
 redis.call("PEXPIRE", b, "150")
-${wakeNextPart}bu(b, d)
-redis.call("ZADD", d, math.floor(E) + ((v() - 1750) % 65536 / 65536), C)
+${wakeNextPart}bv(b, d)
+redis.call("ZADD", d, math.floor(E) + ((u() - 1750) % 65536 / 65536), C)
 redis.call("PEXPIRE", d, "15000")
 return 150
 end
-${appendPart}local function aS(b, a, g)
-redis.call("SET", b, a, "PX", g)
+${appendPart}local function aP(b, a, f)
+redis.call("SET", b, a, "PX", f)
 end
-local function dW(b, d, a, g, t, B, T)
-if am(B) then
-return {14, v(), 0}
+local function ea(b, d, a, f, t, x, V)
+if ag(x) then
+return {14, u(), 0}
 end
-local bt = redis.call("EXISTS", d) == 0 and dG(b, a, g)
+local bt = redis.call("EXISTS", d) == 0 and dK(b, a, f)
 if bt == true then
-return {1, W(tonumber(t)), 0}
+return {1, T(tonumber(t)), 0}
 end
 do
-local b, d, a, g, t, T, dk = b, d, a, g, t, T, bt
-local o = redis.call("GET", b)
-if o == a then
+local b, d, a, f, t, V, dn = b, d, a, f, t, V, bt
+local n = redis.call("GET", b)
+if n == a then
 do
-local b, d, a, g, t = b, d, a, g, tonumber(t)
-aW(b, g)
+local b, d, a, f, t = b, d, a, f, tonumber(t)
+aX(b, f)
 redis.call("ZREM", d, a)
-return {1, W(t), redis.call("ZCARD", d)}
+return {1, T(t), redis.call("ZCARD", d)}
 end
 end
-if dk ~= false then
-error(dk, 0)
+if dn ~= false then
+error(dn, 0)
 end
-local function bJ(o, d, a, T, aJ)
-local bd
-if o == nil then
-bd = nil
+local function bK(n, d, a, V, ap)
+local be
+if n == nil then
+be = nil
 else
-bd = R(o)
+be = R(n)
 end
-local j = bd
-local bA = o ~= nil and j == nil and o ~= "readers"
-if not T then
-return {3, aJ, bA and 1 or 0}
+local k = be
+local bB = n ~= nil and k == nil and n ~= "readers"
+if not V then
+return {3, ap, bB and 1 or 0}
 end
-local bx = aN(d, a) and 2 or 13
-if o ~= nil and j ~= nil and j == R(a) then
-return {bx, aJ, o}
+local by = aO(d, a) and 2 or 13
+if n ~= nil and k ~= nil and k == R(a) then
+return {by, ap, n}
 end
-return {bx, aJ, bA and 1 or 0}
+return {by, ap, bB and 1 or 0}
 end
-if o == false then
-local function eu(b, d, a)
+if n == false then
+local function ez(b, d, a)
 local C, E = unpack(redis.call("ZRANGE", d, "0", "0", "WITHSCORES"), 1, 2)
 if C == nil or C == a then
 return "own"
@@ -381,326 +381,342 @@ return "reader"
 end
 local function bo(E)
 local m = tonumber(E)
-local cq = (m - math.floor(m)) * 65536
-local bH = v() - cq
-return bH - math.floor(bH / 65536) * 65536 >= 1750
+local cs = (m - math.floor(m)) * 65536
+local bJ = u() - cs
+return bJ - math.floor(bJ / 65536) * 65536 >= 1750
 end
 if not bo(E) then
 redis.call("ZREM", d, C)
 bq(b, d, C, E)
-return {o = C}
+return {n = C}
 end
-local function cJ(b, d, H, ap, bj)
-local y = redis.call("ZRANGE", d, "0", H, "BYSCORE", "LIMIT", "0", "1000", "WITHSCORES")
-local function bR(y, ap)
-local Z = ({})
-Z[string.sub(ap, 1, 22)] = true
-for h = 0, #y - 1, 2 do
-if not bo(y[h + 2]) then
-Z[string.sub(y[h + 1], 1, 22)] = true
+local function cM(b, d, H, ar, bk)
+local z = redis.call("ZRANGE", d, "0", H, "BYSCORE", "LIMIT", "0", "1000", "WITHSCORES")
+local function bT(z, ar)
+local aa = ({})
+aa[string.sub(ar, 1, 22)] = true
+for h = 0, #z - 1, 2 do
+if not bo(z[h + 2]) then
+aa[string.sub(z[h + 1], 1, 22)] = true
 end
 end
-return Z
+return aa
 end
-local Z = bR(y, ap)
-local aw = {}
-local X
+local aa = bT(z, ar)
+local ay = {}
+local Y
 local E = ""
-for h = 0, #y - 1, 2 do
-local a = y[h + 1]
-if Z[string.sub(a, 1, 22)] ~= true then
-if #aw < 100 then
-aw[#aw + 1] = a
+for h = 0, #z - 1, 2 do
+local a = z[h + 1]
+if aa[string.sub(a, 1, 22)] ~= true then
+if #ay < 100 then
+ay[#ay + 1] = a
 end
-elseif X == nil then
-X = a
-E = y[h + 2]
+elseif Y == nil then
+Y = a
+E = z[h + 2]
 end
 end
 do
-local G, ar = d, aw
-if #ar > 0 then
-redis.call("ZREM", G, unpack(ar))
+local G, at = d, ay
+if #at > 0 then
+redis.call("ZREM", G, unpack(at))
 end
 end
-if X == nil then
-return {false, #y == 2 * 1000}
+if Y == nil then
+return {false, #z == 2 * 1000}
 end
-redis.call("ZREM", d, X)
-if not bj(X) then
-bq(b, d, X, E)
+redis.call("ZREM", d, Y)
+if not bk(Y) then
+bq(b, d, Y, E)
 end
-return {X, false}
+return {Y, false}
 end
-local N, af = unpack(cJ(b, d, "+inf", a, function(y) return y == a end), 1, 2)
-if N == false then
-return af and "more" or "own"
+local O, ah = unpack(cM(b, d, "+inf", a, function(z) return z == a end), 1, 2)
+if O == false then
+return ah and "more" or "own"
 end
-return N == a and "own" or ({o = N})
+return O == a and "own" or ({n = O})
 end
-local bX = eu(b, d, a)
-if bX == "reader" then
+local bZ = ez(b, d, a)
+if bZ == "reader" then
 return {11, 0, 0}
 end
-if bX == "more" then
-return bJ(nil, d, a, T, 0)
+if bZ == "more" then
+return bK(nil, d, a, V, 0)
 end
-if bX == "own" then
-aS(b, a, g)
+if bZ == "own" then
+aP(b, a, f)
 redis.call("ZREM", d, a)
-return {1, W(tonumber(t)), redis.call("ZCARD", d)}
+return {1, T(tonumber(t)), redis.call("ZCARD", d)}
 end
-o = bX.o
+n = bZ.n
 end
-if T and o == "readers" then
+if V and n == "readers" then
 return {11, 0, 0}
 end
-local q = bJ(o, d, a, T, redis.call("PTTL", b))
-if T then
-V(o, "c", b)
+local q = bK(n, d, a, V, redis.call("PTTL", b))
+if V then
+X(n, "c", b)
 end
 return q
 end
 end
-local function eB(b, d, a, g, ad)
-local o = redis.call("GET", b)
-if o ~= a then
-return {6, o == false and 0 or 1, 0}
+local function eG(b, d, a, f, af)
+local n = redis.call("GET", b)
+if n ~= a then
+return {6, n == false and 0 or 1, 0}
 end
-if ad then
-redis.call("PEXPIRE", b, g)
+if af then
+redis.call("PEXPIRE", b, f)
 else
-aW(b, g)
+aX(b, f)
 end
 return {7, redis.call("ZCARD", d), 0}
 end
-local function eA(b, d, a, Q, g, t, B)
-local at = (Q == "" or am(B)) and "" or Q
-local o = redis.call("GET", b)
-if o ~= a then
-if o == "readers" then
+local function eF(b, d, a, Q, f, t, x)
+local av = (Q == "" or ag(x)) and "" or Q
+local n = redis.call("GET", b)
+if n ~= a then
+if n == "readers" then
 return {11, 0, 0}
 end
 redis.call("ZREM", d, a)
-return {6, o == false and 0 or 1, 0}
+return {6, n == false and 0 or 1, 0}
 end
-local aF = at ~= "" and at ~= "-"
-local A = at == "-" and string.sub(a, 1, 23) or ""
+local aI = av ~= "" and av ~= "-"
+local B = av == "-" and string.sub(a, 1, 23) or ""
 local C, E = unpack(redis.call("ZPOPMIN", d), 1, 2)
 if C == a then
 C, E = unpack(redis.call("ZPOPMIN", d), 1, 2)
 end
 if C == nil then
-if not aF then
+if not aI then
 redis.call("DEL", b)
 return {4, 0, 0}
 end
-C = at
+C = av
 elseif (string.find(C, ':%w+:r$') ~= nil) then
 redis.call("ZADD", d, E, C)
 redis.call("PEXPIRE", d, "15000")
 return {11, 0, 0}
-elseif C ~= at and (A == "" or string.sub(C, 1, 23) ~= A) then
-if aF then
-aN(d, at, math.floor(E))
+elseif C ~= av and (B == "" or string.sub(C, 1, 23) ~= B) then
+if aI then
+aO(d, av, math.floor(E))
 end
-local ev = bq(b, d, C, E)
-return aF and ({2, ev, 0}) or ({5, 0, 0})
+local eA = bq(b, d, C, E)
+return aI and ({2, eA, 0}) or ({5, 0, 0})
 end
-aS(b, C, g)
-return {8, W(tonumber(t)), C}
+aP(b, C, f)
+return {8, T(tonumber(t)), C}
 end
-local function aq(b, d, i)
-local u, a, l, ax, aZ, bh = string.match(i, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
-if u == nil then
+local function as(b, d, i)
+local v, a, l, az, ba, bi = string.match(i, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
+if v == nil then
 error("unknown command", 0)
 end
-if u == "a" or u == "w" then
-return dW(b, d, a, l, ax, aZ, u == "w")
+if v == "a" or v == "w" then
+return ea(b, d, a, l, az, ba, v == "w")
 end
-if u == "n" then
-return eB(b, d, a, l, ax == "=")
+if v == "n" then
+return eG(b, d, a, l, az == "=")
 end
-return eA(b, d, a, l, ax, aZ, bh)
+return eF(b, d, a, l, az, ba, bi)
 end
-local function eF(b, d, i)
-local q = aq(b, d, i)
-cR()
+local function eK(b, d, i)
+local q = as(b, d, i)
+cT()
 return q
 end
-local function eD(bU)
-local K = {}
-local function aX(aq, ...)
-local ok, q = pcall(aq, ...)
+local function eI(bW)
+local L = {}
+local function aY(as, ...)
+local ok, q = pcall(as, ...)
 if ok then return q end
 return { 9, type(q) == 'table' and q.err or tostring(q), 0 }
 end
-local function at(i)
-local aC, aC, aC, t = string.match(i, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
-return {1, W(tonumber(t)), 0}
+local function av(i)
+local aE, aE, aE, t = string.match(i, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
+return {1, T(tonumber(t)), 0}
 end
-local function bg(K, h, q)
-K[3 * h + 1] = q[1]
-K[3 * h + 2] = q[2]
-K[3 * h + 3] = q[3]
+local function bh(L, h, q)
+L[3 * h + 1] = q[1]
+L[3 * h + 2] = q[2]
+L[3 * h + 3] = q[3]
 end
 for h = 0, #ARGV - 1 do
 local q = {4, 0, 0}
-if h >= bU then
-q = aX(aq, KEYS[2 * h + 2], KEYS[2 * h + 3], ARGV[h + 1])
+if h >= bW then
+q = aY(as, KEYS[2 * h + 2], KEYS[2 * h + 3], ARGV[h + 1])
 elseif string.sub(ARGV[h + 1], 1, 1) ~= "d" then
-q = at(ARGV[h + 1])
+q = av(ARGV[h + 1])
 end
-bg(K, h, q)
+bh(L, h, q)
 end
-cR()
-return K
+cT()
+return L
 end
-return #KEYS == 3 and eF(KEYS[2], KEYS[3], ARGV[1]) or eD(bU)`,
+return #KEYS == 3 and eK(KEYS[2], KEYS[3], ARGV[1]) or eI(bW)`,
 );
 
 export const markCounterScript = new LuaScript(
   'mark-counter',
-  `local J
+  `local K
 local p
-local by = unpack(KEYS, 1, 1)
-local dj = unpack(ARGV, 1, 1)
-local i = redis.call("GET", by)
+local bz = unpack(KEYS, 1, 1)
+local dm = unpack(ARGV, 1, 1)
+local i = redis.call("GET", bz)
 local m = string.match((i == false and "0" or i), '^%d+')
 if m == nil then
 return 1
 end
-local function v()
-if J == nil then
-local n
+local function u()
+if K == nil then
+local o
 do
 if p == nil then
 p = redis.call("TIME")
 end
-n = p
+o = p
 end
-J = n[1] * 1000 + math.floor(n[2] / 1000)
+K = o[1] * 1000 + math.floor(o[2] / 1000)
 end
-return J
+return K
 end
-local ao = (m .. "~") .. string.format('%.0f', (v() + tonumber(dj)))
+local aq = (m .. "~") .. string.format('%.0f', (u() + tonumber(dm)))
 if i == false then
-redis.call("SET", by, ao, "PX", dj)
+redis.call("SET", bz, aq, "PX", dm)
 else
-redis.call("SET", by, ao, "KEEPTTL")
+redis.call("SET", bz, aq, "KEEPTTL")
 end
 return 1`,
 );
 
+export const markTicketScript = new LuaScript(
+  'mark-ticket',
+  `local S = unpack(KEYS, 1, 1)
+local ad = unpack(ARGV, 1, 1)
+local J = redis.call("GET", S)
+if J == false then
+return {}
+end
+local ap = redis.call("PTTL", S)
+if ap <= 0 then
+return {}
+end
+redis.call("SET", S, J .. ad, "PX", ap)
+return {J, ap}`,
+);
+
 export const membersScript = new LuaScript(
   'members',
-  `local J
+  `local K
 local p
-local ab = unpack(KEYS, 1, 1)
-local bl, cB, dw, dn = unpack(ARGV, 1, 4)
-local function M()
+local S = unpack(KEYS, 1, 1)
+local bm, cE, dz, dq = unpack(ARGV, 1, 4)
+local function N()
 if p == nil then
 p = redis.call("TIME")
 end
 return p
 end
-local function v()
-if J == nil then
-local n = M()
-J = n[1] * 1000 + math.floor(n[2] / 1000)
+local function u()
+if K == nil then
+local o = N()
+K = o[1] * 1000 + math.floor(o[2] / 1000)
 end
-return J
+return K
 end
-local x = v() + tonumber(cB)
-redis.call("ZREMRANGEBYSCORE", ab, "-inf", v())
-local an = redis.call("ZSCORE", ab, "!new") ~= false
-if dw == "1" and an and redis.call("ZSCORE", ab, "=" .. dn) == false then
-redis.call("DEL", ab)
+local y = u() + tonumber(cE)
+redis.call("ZREMRANGEBYSCORE", S, "-inf", u())
+local ao = redis.call("ZSCORE", S, "!new") ~= false
+if dz == "1" and ao and redis.call("ZSCORE", S, "=" .. dq) == false then
+redis.call("DEL", S)
 end
-local D = {s = ({}), r = 0, A = nil}
-local function ez(ab, bl, D)
-local cH = redis.call("ZRANGE", ab, "0", "-1", "WITHSCORES")
-for h = 0, #cH - 1, 2 do
-local cD, u = string.match(cH[h + 1], '^([#=+])([%w_-]+)$')
-local s = tonumber(cH[h + 2])
-if cD == "#" then
-if u ~= bl then
-return {3, s - v(), u}
+local D = {r = ({}), s = 0, B = nil}
+local function eE(S, bm, D)
+local cK = redis.call("ZRANGE", S, "0", "-1", "WITHSCORES")
+for h = 0, #cK - 1, 2 do
+local cG, v = string.match(cK[h + 1], '^([#=+])([%w_-]+)$')
+local r = tonumber(cK[h + 2])
+if cG == "#" then
+if v ~= bm then
+return {3, r - u(), v}
 end
-elseif cD ~= nil then
-if cD == "=" then
-D.A = u
+elseif cG ~= nil then
+if cG == "=" then
+D.B = v
 end
-if D.s[u] == nil then
-D.r = D.r + 1
+if D.r[v] == nil then
+D.s = D.s + 1
 end
-D.s[u] = math.max(D.s[u] or 0, s)
+D.r[v] = math.max(D.r[v] or 0, r)
 end
 end
 return nil
 end
-local aQ = ez(ab, bl, D)
-if aQ ~= nil then
-return aQ
+local aS = eE(S, bm, D)
+if aS ~= nil then
+return aS
 end
-local function cC(ab, eo, x)
-redis.call("ZADD", ab, "GT", x, eo)
+local function cF(S, es, y)
+redis.call("ZADD", S, "GT", y, es)
 end
-cC(ab, "#" .. bl, x)
-if D.A == nil then
-D.A = dn
-if dw ~= "1" then
-redis.call("ZADD", ab, v() + 5000, "!new")
+cF(S, "#" .. bm, y)
+if D.B == nil then
+D.B = dq
+if dz ~= "1" then
+redis.call("ZADD", S, u() + 5000, "!new")
 end
 end
-cC(ab, "=" .. D.A, x)
-if D.s[D.A] == nil then
-D.r = D.r + 1
+cF(S, "=" .. D.B, y)
+if D.r[D.B] == nil then
+D.s = D.s + 1
 end
-local function eg(ab, D, bl, x)
-local da = D
-local s = da.s
-local A = da.A
+local function ek(S, D, bm, y)
+local dc = D
+local r = dc.r
+local B = dc.B
 local br = {}
 for h = 4, #ARGV - 1 do
-local aQ = ARGV[h + 1]
-local ds = s[aQ] ~= nil
-if aQ ~= A and not ds and D.r >= bl then
-br[#br + 1] = aQ
-elseif aQ ~= A then
-if not ds then
-D.r = D.r + 1
+local aS = ARGV[h + 1]
+local du = r[aS] ~= nil
+if aS ~= B and not du and D.s >= bm then
+br[#br + 1] = aS
+elseif aS ~= B then
+if not du then
+D.s = D.s + 1
 end
-s[aQ] = x
-cC(ab, "+" .. aQ, x)
+r[aS] = y
+cF(S, "+" .. aS, y)
 end
 end
 return br
 end
-local br = eg(ab, D, tonumber(bl), x)
-if redis.call("PTTL", ab) < tonumber(cB) then
-redis.call("PEXPIRE", ab, cB)
+local br = ek(S, D, tonumber(bm), y)
+if redis.call("PTTL", S) < tonumber(cE) then
+redis.call("PEXPIRE", S, cE)
 end
 if #br == 0 then
-return {1, 0, D.A}
+return {1, 0, D.B}
 end
-local function ej(k)
-local s = k.s
-local A = k.A
-local cS = ({})
-cS[A] = true
+local function en(j)
+local r = j.r
+local B = j.B
+local cU = ({})
+cU[B] = true
 for h = 4, #ARGV - 1 do
-cS[ARGV[h + 1]] = true
+cU[ARGV[h + 1]] = true
 end
-local cF = 0
-for u in pairs(s) do
-if cS[u] ~= true then
-cF = math.max(cF, s[u] or 0)
+local cI = 0
+for v in pairs(r) do
+if cU[v] ~= true then
+cI = math.max(cI, r[v] or 0)
 end
 end
-return cF
+return cI
 end
-return {2, ej(D), (D.A .. " ") .. table.concat(br, ' ')}`,
+return {2, en(D), (D.B .. " ") .. table.concat(br, ' ')}`,
 );
 
 export const multiKeyScript = new LuaScript(
@@ -708,127 +724,127 @@ export const multiKeyScript = new LuaScript(
   `local fenceMs = nil
 local F = ""
 local p
-local J
+local K
 local e
-local ae = ""
-local ag
+local ad = ""
+local ai
 do
 local G = KEYS[1]
 F = G
 end
-local K = {}
+local L = {}
 local l = 1
-local function dX(i)
-local aB = {}
-for eR in string.gmatch(i, '%S+') do aB[#aB + 1] = eR end
-return aB
+local function eb(i)
+local aD = {}
+for eV in string.gmatch(i, '%S+') do aD[#aD + 1] = eV end
+return aD
 end
-local function aX(aq, ...)
-local ok, q = pcall(aq, ...)
+local function aY(as, ...)
+local ok, q = pcall(as, ...)
 if ok then return q end
 return { 9, type(q) == 'table' and q.err or tostring(q), 0 }
 end
-local function M()
+local function N()
 if p == nil then
 p = redis.call("TIME")
 end
 return p
 end
-local function am(B)
-if B == "0" then
+local function ag(x)
+if x == "0" then
 return false
 end
-local n = M()
-return n[1] * 1000 + n[2] / 1000 - B > 0
+local o = N()
+return o[1] * 1000 + o[2] / 1000 - x > 0
 end
-local function v()
-if J == nil then
-local n = M()
-J = n[1] * 1000 + math.floor(n[2] / 1000)
+local function u()
+if K == nil then
+local o = N()
+K = o[1] * 1000 + math.floor(o[2] / 1000)
 end
-return J
+return K
 end
-local function ee(b, d, a)
-local o = redis.call("GET", b)
-if o == a then
+local function ei(b, d, a)
+local n = redis.call("GET", b)
+if n == a then
 return true
 end
-return o == false and redis.call("EXISTS", d) == 0
+return n == false and redis.call("EXISTS", d) == 0
 end
-local function aS(b, a, g)
-redis.call("SET", b, a, "PX", g)
+local function aP(b, a, f)
+redis.call("SET", b, a, "PX", f)
 end
-local function ah(i)
-local ao = i .. ae
+local function aj(i)
+local aq = i .. ad
 if fenceMs ~= nil then
-return redis.call("SET", F, ao, "PX", fenceMs, "GET")
+return redis.call("SET", F, aq, "PX", fenceMs, "GET")
 end
-return redis.call("SET", F, ao, "GET")
+return redis.call("SET", F, aq, "GET")
 end
-local function et(l, r)
-${fenceNumberPart}local function aL(G)
+local function ey(l, s)
+${fenceNumberPart}local function aM(G)
 error({err = ("BADFENCE The fencing counter is not a safe whole number. Delete the key \\"" .. G) .. "\\"."}, 0)
 end
-local function W(r)
+local function T(s)
 if e == nil then
-local n = M()
-local i = n[1] .. (#n[2] == 6 and n[2] or string.format('%06d', n[2]))
-local O = ah(i)
-local P = al(O)
+local o = N()
+local i = o[1] .. (#o[2] == 6 and o[2] or string.format('%06d', o[2]))
+local J = aj(i)
+local P = an(J)
 if P == nil then
-local function bk(O)
-local i, x = string.match(O, '^(%d+)~(%d+)$')
-local U
+local function bl(J)
+local i, y = string.match(J, '^(%d+)~(%d+)$')
+local W
 if i == nil then
-U = nil
+W = nil
 else
-U = al(i)
+W = an(i)
 end
-local m = U
+local m = W
 if m == nil then
-ah(O)
-return aL(F)
+aj(J)
+return aM(F)
 end
-if v() < tonumber(x) then
-ae = "~" .. x
+if u() < tonumber(y) then
+ad = "~" .. y
 end
 return m
 end
-P = bk(O)
+P = bl(J)
 end
 e = P
 local p = tonumber(i)
-local aD = ae ~= ""
-ag = p
-if (fenceMs ~= nil or aD) and e < p then
-e = p + r - 1
-if aD then
-ag = nil
+local aF = ad ~= ""
+ai = p
+if (fenceMs ~= nil or aF) and e < p then
+e = p + s - 1
+if aF then
+ai = nil
 end
 return p
 end
-if e <= p - r then
+if e <= p - s then
 e = p
-return p - r + 1
+return p - s + 1
 end
 end
 local l = e + 1
-e = l + r - 1
+e = l + s - 1
 return l
 end
-local m = W(r)
+local m = T(s)
 if fenceMs == nil then
 return m
 end
-for h = 1, r - 1 do
+for h = 1, s - 1 do
 local G = KEYS[l + 3 * h + 3]
-local P = al(redis.call("GET", G))
+local P = an(redis.call("GET", G))
 if P == nil then
-aL(G)
+aM(G)
 end
 m = math.max(m, P + 1 - h)
 end
-for h = 1, r - 1 do
+for h = 1, s - 1 do
 redis.call("SET", KEYS[l + 3 * h + 3], string.format('%.0f', (m + h)), "PX", fenceMs)
 end
 do
@@ -839,44 +855,44 @@ end
 end
 return m
 end
-local function eO(l, aB)
-if am(aB[2]) then
-return {14, v(), 0}
+local function eT(l, aD)
+if ag(aD[2]) then
+return {14, u(), 0}
 end
-local g = aB[1]
-local ek = tonumber(g)
-local r = #aB - 2
-for h = 0, r - 1 do
-local ak = l + (fenceMs == nil and 2 or 3) * h
-if not ee(KEYS[ak + 1], KEYS[ak + 2], aB[h + 3]) then
-return {3, math.max(redis.call("PTTL", KEYS[ak + 1]), -1), 0}
+local f = aD[1]
+local eo = tonumber(f)
+local s = #aD - 2
+for h = 0, s - 1 do
+local am = l + (fenceMs == nil and 2 or 3) * h
+if not ei(KEYS[am + 1], KEYS[am + 2], aD[h + 3]) then
+return {3, math.max(redis.call("PTTL", KEYS[am + 1]), -1), 0}
 end
 end
-for h = 0, r - 1 do
+for h = 0, s - 1 do
 local b = KEYS[l + (fenceMs == nil and 2 or 3) * h + 1]
-if redis.call("PTTL", b) < ek then
-aS(b, aB[h + 3], g)
+if redis.call("PTTL", b) < eo then
+aP(b, aD[h + 3], f)
 end
 end
-return {1, et(l, r), 0}
+return {1, ey(l, s), 0}
 end
-local function bg(K, h, q)
-K[3 * h + 1] = q[1]
-K[3 * h + 2] = q[2]
-K[3 * h + 3] = q[3]
+local function bh(L, h, q)
+L[3 * h + 1] = q[1]
+L[3 * h + 2] = q[2]
+L[3 * h + 3] = q[3]
 end
 for h = 0, #ARGV - 1 do
-local aB = dX(ARGV[h + 1])
-local q = aX(eO, l, aB)
-l = l + (fenceMs == nil and 2 or 3) * (#aB - 2)
-bg(K, h, q)
+local aD = eb(ARGV[h + 1])
+local q = aY(eT, l, aD)
+l = l + (fenceMs == nil and 2 or 3) * (#aD - 2)
+bh(L, h, q)
 end
 do
-if e ~= nil and e ~= ag then
-ah(string.format('%.0f', e))
+if e ~= nil and e ~= ai then
+aj(string.format('%.0f', e))
 end
 end
-return K`,
+return L`,
 );
 
 export const quorumScript = new LuaScript(
@@ -885,141 +901,141 @@ export const quorumScript = new LuaScript(
 local sharded = false
 local F = ""
 local p
-local J
-local b, d, by = unpack(KEYS, 1, 3)
+local K
+local b, d, bz = unpack(KEYS, 1, 3)
 do
-local G = by
+local G = bz
 F = G
 end
-local z, a, o, bZ, ca, eS = unpack(ARGV, 1, 6)
-local function M()
+local A, a, n, cb, cc, eW = unpack(ARGV, 1, 6)
+local function N()
 if p == nil then
 p = redis.call("TIME")
 end
 return p
 end
-local function am(B)
-if B == "0" then
+local function ag(x)
+if x == "0" then
 return false
 end
-local n = M()
-return n[1] * 1000 + n[2] / 1000 - B > 0
+local o = N()
+return o[1] * 1000 + o[2] / 1000 - x > 0
 end
-local bP = (z == "a" or z == "w" or z == "d") and am(eS)
-local function v()
-if J == nil then
-local n = M()
-J = n[1] * 1000 + math.floor(n[2] / 1000)
+local bR = (A == "a" or A == "w" or A == "d") and ag(eW)
+local function u()
+if K == nil then
+local o = N()
+K = o[1] * 1000 + math.floor(o[2] / 1000)
 end
-return J
+return K
 end
-if bP and z ~= "d" then
-return {14, v(), 0}
+if bR and A ~= "d" then
+return {14, u(), 0}
 end
-local bb = redis.call("GET", b)
-local L = bb == a
+local bc = redis.call("GET", b)
+local M = bc == a
 ${appendPart}local function R(a)
-local j = string.match(a, '^([%w_-]+):%w+$') or string.match(a, '^([%w_-]+):%w+:%w+$')
-return j and #j == 22 and j or nil
+local k = string.match(a, '^([%w_-]+):%w+$') or string.match(a, '^([%w_-]+):%w+:%w+$')
+return k and #k == 22 and k or nil
 end
-${notifyPart}local function aW(b, g)
-if redis.call("PTTL", b) < tonumber(g) then
-redis.call("PEXPIRE", b, g)
+${notifyPart}local function aX(b, f)
+if redis.call("PTTL", b) < tonumber(f) then
+redis.call("PEXPIRE", b, f)
 end
 end
-local function cE()
-${fenceNumberPart}local function aL(G)
+local function cH()
+${fenceNumberPart}local function aM(G)
 error({err = ("BADFENCE The fencing counter is not a safe whole number. Delete the key \\"" .. G) .. "\\"."}, 0)
 end
-return al(redis.call("GET", F)) or aL(F)
+return an(redis.call("GET", F)) or aM(F)
 end
-if z == "a" or z == "w" then
+if A == "a" or A == "w" then
 do
-local b, d, bb, a, o, g, t, T = b, d, bb, a, o, bZ, tonumber(ca), z == "w"
-local L = bb == a
-if bb ~= false and not L then
-if T then
-aN(d, o)
-V(bb, "c", b)
+local b, d, bc, a, n, f, t, V = b, d, bc, a, n, cb, tonumber(cc), A == "w"
+local M = bc == a
+if bc ~= false and not M then
+if V then
+aO(d, n)
+X(bc, "c", b)
 end
-return {0, redis.call("PTTL", b), R(bb) == nil and "" or bb}
+return {0, redis.call("PTTL", b), R(bc) == nil and "" or bc}
 end
-if L then
-aW(b, g)
+if M then
+aX(b, f)
 else
-redis.call("SET", b, a, "PX", g)
+redis.call("SET", b, a, "PX", f)
 end
-redis.call("ZREM", d, o)
-local function em(t)
-local e = cE()
-local eH, ep = unpack(M(), 1, 2)
-return math.max(e + 1, eH * 1000000 + ep - t + 1)
+redis.call("ZREM", d, n)
+local function eq(t)
+local e = cH()
+local eM, et = unpack(N(), 1, 2)
+return math.max(e + 1, eM * 1000000 + et - t + 1)
 end
-return {L and 2 or 1, em(t), redis.call("ZCARD", d)}
+return {M and 2 or 1, eq(t), redis.call("ZCARD", d)}
 end
 end
-if z == "d" then
+if A == "d" then
 do
-local b, d, L, o, eq, cz, bP = b, d, L, o, bZ == "1", ca, bP
-if L then
+local b, d, M, n, ev, cC, bR = b, d, M, n, cb == "1", cc, bR
+if M then
 redis.call("DEL", b)
 end
-if cz ~= o then
-redis.call("ZREM", d, o)
+if cC ~= n then
+redis.call("ZREM", d, n)
 end
-local function er(b, d)
-local dI = ({})
-local bi = {}
-local aV = 0
-for aC, Q in ipairs(redis.call("ZRANGE", d, "0", "99")) do
-local j = string.sub(Q, 1, 22)
-bi[#bi + 1] = Q
-if dI[j] ~= true and V(Q, "g", b) ~= 0 then
-aV = 1
+local function ew(b, d)
+local dM = ({})
+local bj = {}
+local aW = 0
+for aE, Q in ipairs(redis.call("ZRANGE", d, "0", "99")) do
+local k = string.sub(Q, 1, 22)
+bj[#bj + 1] = Q
+if dM[k] ~= true and X(Q, "g", b) ~= 0 then
+aW = 1
 break
 end
-dI[j] = true
+dM[k] = true
 end
 do
-local G, ar = d, bi
-if #ar > 0 then
-redis.call("ZREM", G, unpack(ar))
+local G, at = d, bj
+if #at > 0 then
+redis.call("ZREM", G, unpack(at))
 end
 end
-if aV == 1 then
+if aW == 1 then
 return 1
 end
 local e = unpack(redis.call("ZRANGE", d, "-1", "-1"), 1, 1)
-return e ~= nil and V(e, "g", b) ~= 0 and 1 or 0
+return e ~= nil and X(e, "g", b) ~= 0 and 1 or 0
 end
-local aV = L and eq and er(b, d) or 0
-if L and cz ~= "-" and not bP then
-aN(d, cz)
+local aW = M and ev and ew(b, d) or 0
+if M and cC ~= "-" and not bR then
+aO(d, cC)
 end
-return {L and 1 or 0, aV, 0}
+return {M and 1 or 0, aW, 0}
 end
 end
-if not L then
+if not M then
 return {0, 0, 0}
 end
-if z == "f" then
+if A == "f" then
 do
-local l, e = tonumber(bZ), ca
-local dK = cE()
-if dK >= l then
-return {2, dK, 0}
+local l, e = tonumber(cb), cc
+local dO = cH()
+if dO >= l then
+return {2, dO, 0}
 end
 redis.call("SET", F, e, "PX", "600000")
 return {1, 0, 0}
 end
 end
 do
-local b, d, g, m, ad = b, d, bZ, ca, z == "l"
-local e = cE()
-if ad then
-redis.call("PEXPIRE", b, g)
+local b, d, f, m, af = b, d, cb, cc, A == "l"
+local e = cH()
+if af then
+redis.call("PEXPIRE", b, f)
 else
-aW(b, g)
+aX(b, f)
 end
 if e < tonumber(m) then
 redis.call("SET", F, m, "PX", "600000")
@@ -1037,80 +1053,85 @@ local sharded = false
 local fenceMs = nil
 local F = ""
 local p
-local J
+local K
 local e
-local ae = ""
-local ag
-local bK = string.format('%.0f', (-68719476736))
-local cb = {af = false}
-local cI = 256
+local ad = ""
+local ai
+local bL = string.format('%.0f', (-68719476736))
+local cd = {ah = false}
+local cL = 256
 do
 local G = KEYS[1]
 F = G
 end
-local K = {}
-local function aX(aq, ...)
-local ok, q = pcall(aq, ...)
+local L = {}
+local function aY(as, ...)
+local ok, q = pcall(as, ...)
 if ok then return q end
 return { 9, type(q) == 'table' and q.err or tostring(q), 0 }
 end
-${commandOfPart}local function M()
+${commandOfPart}local function N()
 if p == nil then
 p = redis.call("TIME")
 end
 return p
 end
-local function am(B)
-if B == "0" then
+local function ag(x)
+if x == "0" then
 return false
 end
-local n = M()
-return n[1] * 1000 + n[2] / 1000 - B > 0
+local o = N()
+return o[1] * 1000 + o[2] / 1000 - x > 0
 end
-local function v()
-if J == nil then
-local n = M()
-J = n[1] * 1000 + math.floor(n[2] / 1000)
+local function u()
+if K == nil then
+local o = N()
+K = o[1] * 1000 + math.floor(o[2] / 1000)
 end
-return J
+return K
 end
-local function aW(b, g)
-if redis.call("PTTL", b) < tonumber(g) then
-redis.call("PEXPIRE", b, g)
+local function aX(b, f)
+if redis.call("PTTL", b) < tonumber(f) then
+redis.call("PEXPIRE", b, f)
 end
 end
-local function ah(i)
-local ao = i .. ae
+local function aj(i)
+local aq = i .. ad
 if fenceMs ~= nil then
-return redis.call("SET", F, ao, "PX", fenceMs, "GET")
+return redis.call("SET", F, aq, "PX", fenceMs, "GET")
 end
-return redis.call("SET", F, ao, "GET")
+return redis.call("SET", F, aq, "GET")
 end
-${fencingTokensPart}local function bV(k, a)
-local b = k.b
-local w = k.w
+${fencingTokensPart}local function dj(b, d, a, f, t)
+aX(b, f)
+redis.call("ZREM", d, a)
+return {1, T(t), redis.call("ZCARD", d)}
+end
+local function bX(j, a)
+local b = j.b
+local w = j.w
 if redis.call("GET", b) ~= "readers" then
 return false
 end
-local s = redis.call("ZSCORE", w, a)
-return s ~= false and tonumber(s) > v()
+local r = redis.call("ZSCORE", w, a)
+return r ~= false and tonumber(r) > u()
 end
-local function bE(k, a, bS)
-local w = k.w
-redis.call("ZADD", w, "GT", v() + bS, a)
+local function bF(j, a, bU)
+local w = j.w
+redis.call("ZADD", w, "GT", u() + bU, a)
 end
-local function cQ(G, ar)
-if #ar > 0 then
-redis.call("ZREM", G, unpack(ar))
+local function cS(G, at)
+if #at > 0 then
+redis.call("ZREM", G, unpack(at))
 end
 end
-local function bG(k)
-local b = k.b
-local w = k.w
-local I = k.I
-cQ(w, redis.call("ZRANGE", w, "-inf", v(), "BYSCORE", "LIMIT", "0", "100"))
+local function bI(j)
+local b = j.b
+local w = j.w
+local I = j.I
+cS(w, redis.call("ZRANGE", w, "-inf", u(), "BYSCORE", "LIMIT", "0", "100"))
 local e = redis.call("ZRANGE", w, "-1", "-1", "WITHSCORES")
-if #e == 0 or tonumber(e[2]) <= v() then
+if #e == 0 or tonumber(e[2]) <= u() then
 redis.call("UNLINK", b, I, w)
 return false
 end
@@ -1118,584 +1139,603 @@ redis.call("PEXPIREAT", b, e[2])
 redis.call("PEXPIREAT", w, e[2])
 return true
 end
-local function cP(k, H)
+local function cR(j, H)
 if H == nil then
 H = "(0"
 end
-local d = k.d
+local d = j.d
 return redis.call("ZRANGE", d, "-inf", H, "BYSCORE", "LIMIT", "0", "100", "WITHSCORES")
 end
 local function R(a)
-local j = string.match(a, '^([%w_-]+):%w+$') or string.match(a, '^([%w_-]+):%w+:%w+$')
-return j and #j == 22 and j or nil
+local k = string.match(a, '^([%w_-]+):%w+$') or string.match(a, '^([%w_-]+):%w+:%w+$')
+return k and #k == 22 and k or nil
 end
-${notifyPart}${wakeNextPart}local function dx(f, y, A, Z)
-local bi = {}
-local S = ({})
-local df = A ~= nil
-local au = false
-for h = 0, #y - 1, 2 do
-local a = y[h + 1]
-local j = string.sub(a, 1, 22)
-bi[#bi + 1] = a
-if a ~= A and (Z == nil or Z[j] == true) then
-if S[j] ~= false then
-S[j] = V(a, "g", f.b) ~= 0
+${notifyPart}${wakeNextPart}local function dA(g, z, B, aa)
+local bj = {}
+local U = ({})
+local dh = B ~= nil
+local aw = false
+for h = 0, #z - 1, 2 do
+local a = z[h + 1]
+local k = string.sub(a, 1, 22)
+bj[#bj + 1] = a
+if a ~= B and (aa == nil or aa[k] == true) then
+if U[k] ~= false then
+U[k] = X(a, "g", g.b) ~= 0
 end
-bE(f, a, S[j] and 1750 or 150)
-if S[j] then
-df = true
+bF(g, a, U[k] and 1750 or 150)
+if U[k] then
+dh = true
 else
-au = true
+aw = true
 end
 end
 end
-cQ(f.d, bi)
-if au and not df then
-bu(f.b, f.d)
+cS(g.d, bj)
+if aw and not dh then
+bv(g.b, g.d)
 end
-return bG(f)
+return bI(g)
 end
-local function dy(f)
-local H = redis.call("GET", f.I)
-local bd
+local function dB(g)
+local H = redis.call("GET", g.I)
+local be
 if H == false then
-bd = nil
+be = nil
 else
-bd = tonumber(string.match(H, '^[%d.eE+-]+$') or '')
+be = tonumber(string.match(H, '^[%d.eE+-]+$') or '')
 end
-local e = bd
-if H == bK or H ~= false and e == nil then
+local e = be
+if H == bL or H ~= false and e == nil then
 return
 end
-local dP = f
-local cl
+local dT = g
+local cn
 if e == nil then
-cl = nil
+cn = nil
 else
-cl = "(" .. string.format('%.0f', (e + 1))
+cn = "(" .. string.format('%.0f', (e + 1))
 end
-local y = cP(dP, cl)
-if H ~= false and #y < 2 * 100 then
-redis.call("SET", f.I, bK, "KEEPTTL")
+local z = cR(dT, cn)
+if H ~= false and #z < 2 * 100 then
+redis.call("SET", g.I, bL, "KEEPTTL")
 end
-if #y > 0 then
-dx(f, y)
+if #z > 0 then
+dA(g, z)
 end
 end
-local function cx(k)
-local w = k.w
+local function cA(j)
+local w = j.w
 local e = redis.call("ZRANGE", w, "-1", "-1", "WITHSCORES")
-return #e > 0 and tonumber(e[2]) > v()
+return #e > 0 and tonumber(e[2]) > u()
 end
-local function dv(f, a, g)
-if bV(f, a) then
-redis.call("ZREM", f.d, a)
-bE(f, a, g)
-bG(f)
-dy(f)
+local function dy(g, a, f)
+if bX(g, a) then
+redis.call("ZREM", g.d, a)
+bF(g, a, f)
+bI(g)
+dB(g)
 return true
 end
-local function en(k, a)
-local d = k.d
-local I = k.I
+local function er(j, a)
+local d = j.d
+local I = j.I
 local H = redis.call("GET", I)
-if H == false or H == bK then
+if H == false or H == bL then
 return H == false
 end
 local e = tonumber(string.match(H, '^[%d.eE+-]+$') or '')
 local E = redis.call("ZSCORE", d, a)
 return e ~= nil and E ~= false and math.floor(E) <= e
 end
-if redis.call("GET", f.b) ~= "readers" or not en(f, a) or not cx(f) then
+if redis.call("GET", g.b) ~= "readers" or not er(g, a) or not cA(g) then
 return false
 end
-bE(f, a, g)
-bG(f)
-redis.call("ZREM", f.d, a)
+bF(g, a, f)
+bI(g)
+redis.call("ZREM", g.d, a)
 return true
 end
-local function cv(k, H)
+local function cx(j, H)
 if H == nil then
 H = "+inf"
 end
-local d = k.d
+local d = j.d
 return redis.call("ZRANGE", d, "0", H, "BYSCORE", "LIMIT", "0", "1", "WITHSCORES")
 end
-local function aS(b, a, g)
-redis.call("SET", b, a, "PX", g)
+local function aP(b, a, f)
+redis.call("SET", b, a, "PX", f)
 end
-local function dh(k, H)
+local function dk(j, H)
 if H == nil then
-H = bK
+H = bL
 end
-local I = k.I
+local I = j.I
 if redis.call("PEXPIRE", I, "1750") == 1 then
 return false
 end
 redis.call("SET", I, H, "PX", "1750")
 return true
 end
-local function cr(f, A, g, y, Z)
-redis.call("SET", f.b, "readers", "PX", "1750")
-redis.call("UNLINK", f.w, f.I)
-if #cv(f) > 0 then
-local function eh(k)
-local d = k.d
+local function ct(g, B, f, z, aa)
+redis.call("SET", g.b, "readers", "PX", "1750")
+redis.call("UNLINK", g.w, g.I)
+if #cx(g) > 0 then
+local function el(j)
+local d = j.d
 local e = redis.call("ZRANGE", d, "(0", "-inf", "BYSCORE", "REV", "LIMIT", "0", "1", "WITHSCORES")
-local cm
+local co
 if #e == 0 then
-cm = nil
+co = nil
 else
-cm = string.format('%.0f', math.floor(e[2]))
+co = string.format('%.0f', math.floor(e[2]))
 end
-return cm
+return co
 end
-local dN = dh
-local dQ = f
-local bw
-if #y == 2 * 100 then
-bw = eh(f)
+local dR = dk
+local dU = g
+local bx
+if #z == 2 * 100 then
+bx = el(g)
 else
-bw = nil
+bx = nil
 end
-dN(dQ, bw)
+dR(dU, bx)
 end
-if A ~= nil then
-redis.call("ZREM", f.d, A)
-bE(f, A, g)
+if B ~= nil then
+redis.call("ZREM", g.d, B)
+bF(g, B, f)
 end
-return dx(f, y, A, Z)
+return dA(g, z, B, aa)
 end
-local function dg(f, aj, aa)
-local C, E = unpack(redis.call("ZRANGE", f.d, "0", "0", "WITHSCORES"), 1, 2)
-local dD = C ~= nil and tonumber(E) < 0
-local aT = cb
-local function dq(a, k)
-local A = k.A
-local j = k.j
-return a == A or j ~= nil and string.sub(a, 1, 23) == j
+local function di(g, al, ac)
+local C, E = unpack(redis.call("ZRANGE", g.d, "0", "0", "WITHSCORES"), 1, 2)
+local dG = C ~= nil and tonumber(E) < 0
+local aU = cd
+local function ds(a, j)
+local B = j.B
+local k = j.k
+return a == B or k ~= nil and string.sub(a, 1, 23) == k
 end
 local function bo(E)
 local m = tonumber(E)
-local cq = (m - math.floor(m)) * 65536
-local bH = v() - cq
-return bH - math.floor(bH / 65536) * 65536 >= 1750
+local cs = (m - math.floor(m)) * 65536
+local bJ = u() - cs
+return bJ - math.floor(bJ / 65536) * 65536 >= 1750
 end
-local function bR(y, ap)
-local Z = ({})
-Z[string.sub(ap, 1, 22)] = true
-for h = 0, #y - 1, 2 do
-if not bo(y[h + 2]) then
-Z[string.sub(y[h + 1], 1, 22)] = true
+local function bT(z, ar)
+local aa = ({})
+aa[string.sub(ar, 1, 22)] = true
+for h = 0, #z - 1, 2 do
+if not bo(z[h + 2]) then
+aa[string.sub(z[h + 1], 1, 22)] = true
 end
 end
-return Z
+return aa
 end
-local function cw(f, H, aa)
-local bL = f
-local b = bL.b
-local d = bL.d
-local w = bL.w
-local I = bL.I
-local l, E = unpack(cv(f, H), 1, 2)
+local function cz(g, H, ac)
+local bN = g
+local b = bN.b
+local d = bN.d
+local w = bN.w
+local I = bN.I
+local l, E = unpack(cx(g, H), 1, 2)
 if l == nil then
-return cb
+return cd
 end
-local function bj(a)
-return not aa.bO and dq(a, aa)
+local function bk(a)
+return not ac.bQ and ds(a, ac)
 end
-local N = l
+local O = l
 local function bq(b, d, C, E)
 redis.call("SET", b, C, "PX", "1750")
-if V(C, "g", b) ~= 0 then
+if X(C, "g", b) ~= 0 then
 return 1750
 end
 redis.call("PEXPIRE", b, "150")
-bu(b, d)
-redis.call("ZADD", d, math.floor(E) + ((v() - 1750) % 65536 / 65536), C)
+bv(b, d)
+redis.call("ZADD", d, math.floor(E) + ((u() - 1750) % 65536 / 65536), C)
 redis.call("PEXPIRE", d, "15000")
 return 150
 end
-if aa.ap ~= nil and bo(E) then
-local function cJ(b, d, H, ap, bj)
-local y = redis.call("ZRANGE", d, "0", H, "BYSCORE", "LIMIT", "0", "1000", "WITHSCORES")
-local Z = bR(y, ap)
-local aw = {}
-local X
+if ac.ar ~= nil and bo(E) then
+local function cM(b, d, H, ar, bk)
+local z = redis.call("ZRANGE", d, "0", H, "BYSCORE", "LIMIT", "0", "1000", "WITHSCORES")
+local aa = bT(z, ar)
+local ay = {}
+local Y
 local E = ""
-for h = 0, #y - 1, 2 do
-local a = y[h + 1]
-if Z[string.sub(a, 1, 22)] ~= true then
-if #aw < 100 then
-aw[#aw + 1] = a
+for h = 0, #z - 1, 2 do
+local a = z[h + 1]
+if aa[string.sub(a, 1, 22)] ~= true then
+if #ay < 100 then
+ay[#ay + 1] = a
 end
-elseif X == nil then
-X = a
-E = y[h + 2]
+elseif Y == nil then
+Y = a
+E = z[h + 2]
 end
 end
-cQ(d, aw)
-if X == nil then
-return {false, #y == 2 * 1000}
+cS(d, ay)
+if Y == nil then
+return {false, #z == 2 * 1000}
 end
-redis.call("ZREM", d, X)
-if not bj(X) then
-bq(b, d, X, E)
+redis.call("ZREM", d, Y)
+if not bk(Y) then
+bq(b, d, Y, E)
 end
-return {X, false}
+return {Y, false}
 end
-local X, af = unpack(cJ(b, d, H, aa.ap, bj), 1, 2)
-if X == false then
-return {af = af}
+local Y, ah = unpack(cM(b, d, H, ac.ar, bk), 1, 2)
+if Y == false then
+return {ah = ah}
 end
-N = X
+O = Y
 else
 redis.call("ZREM", d, l)
-if not bj(l) then
+if not bk(l) then
 bq(b, d, l, E)
 end
 end
 redis.call("UNLINK", w, I)
-if not bj(N) then
-return {N = N, af = false}
+if not bk(O) then
+return {O = O, ah = false}
 end
-aS(b, N, aa.g)
-return {N = N, L = N, af = false}
+aP(b, O, ac.f)
+return {O = O, M = O, ah = false}
 end
-if dD and aj == "none" then
-aT = cw(f, "(" .. string.format('%.17g', (E - -68719476736)), aa)
+if dG and al == "none" then
+aU = cz(g, "(" .. string.format('%.17g', (E - -68719476736)), ac)
 end
-if aj == "reader" then
-aT = cw(f, "+inf", aa)
+if al == "reader" then
+aU = cz(g, "+inf", ac)
 end
-local function dr(k)
-local N = k.N
-local af = k.af
-return N == nil and not af
+local function dt(j)
+local O = j.O
+local ah = j.ah
+return O == nil and not ah
 end
-if dr(aT) and dD then
-local function ed(f, aa)
-local y = cP(f)
-if #y == 0 then
-return cb
+if dt(aU) and dG then
+local function eh(g, ac)
+local z = cR(g)
+if #z == 0 then
+return cd
 end
-local cd
-if aa.bO then
-cd = aa.A
+local cf
+if ac.bQ then
+cf = ac.B
 else
-cd = nil
+cf = nil
 end
-local L = cd
-for h = 0, #y - 1, 2 do
-if aa.bO and L == nil and dq(y[h + 1], aa) then
-L = y[h + 1]
+local M = cf
+for h = 0, #z - 1, 2 do
+if ac.bQ and M == nil and ds(z[h + 1], ac) then
+M = z[h + 1]
 end
 end
-local dM = aa
-local ap = dM.ap
-local Z = ap ~= nil and bo(y[2]) and bR(y, ap) or nil
-if cr(f, L, aa.g, y, Z) then
-return {N = L or "readers", L = L, af = false}
+local dQ = ac
+local ar = dQ.ar
+local aa = ar ~= nil and bo(z[2]) and bT(z, ar) or nil
+if ct(g, M, ac.f, z, aa) then
+return {O = M or "readers", M = M, ah = false}
 end
-return {af = #y == 2 * 100}
+return {ah = #z == 2 * 100}
 end
-aT = ed(f, aa)
+aU = eh(g, ac)
 end
-if dr(aT) then
-aT = cw(f, "+inf", aa)
+if dt(aU) then
+aU = cz(g, "+inf", ac)
 end
-if aT.N == nil then
-redis.call("UNLINK", f.b, f.w, f.I)
+if aU.O == nil then
+redis.call("UNLINK", g.b, g.w, g.I)
 end
-return aT
+return aU
 end
-${appendPart}local function cW(k)
-local I = k.I
+${appendPart}local function cY(j)
+local I = j.I
 return redis.call("EXISTS", I)
 end
-local function dJ(k)
-local b = k.b
-local I = k.I
-local bS = redis.call("PTTL", b)
-local dl = redis.call("PTTL", I)
-return dl >= 0 and math.min(bS, dl) or bS
+local function dN(j)
+local b = j.b
+local I = j.I
+local bU = redis.call("PTTL", b)
+local dp = redis.call("PTTL", I)
+return dp >= 0 and math.min(bU, dp) or bU
 end
-local function ea(f, z)
-local cZ = f
-local b = cZ.b
-local d = cZ.d
-local bc = z
-local a = bc.a
-local g = bc.g
-local t = bc.t
-if am(z.B) then
-return {14, v(), 0}
+local function ee(g, A)
+local db = g
+local b = db.b
+local d = db.d
+local bd = A
+local a = bd.a
+local f = bd.f
+local t = bd.t
+if ag(A.x) then
+return {14, u(), 0}
 end
-local T = z.u == "w"
-local av = (string.find(a, ':%w+:r$') ~= nil)
-local o = redis.call("GET", b)
-if o == a then
-do
-aW(b, g)
-redis.call("ZREM", d, a)
-return {1, W(t), redis.call("ZCARD", d)}
+local V = A.v == "w"
+local ax = (string.find(a, ':%w+:r$') ~= nil)
+local n = redis.call("GET", b)
+if n == a then
+return dj(b, d, a, f, t)
 end
-end
-local bM = av and dv(f, a, g) and "granted" or "others"
-if o == false and bM == "others" then
-local function eb(f, a, av, g)
-if redis.call("EXISTS", f.d) == 1 then
-local cc = dg(f, "none", {bO = av, A = a, g = g, ap = a})
-local N = cc.N
-local L = cc.L
-local af = cc.af
-if af then
+local bO = ax and dy(g, a, f) and "granted" or "others"
+if n == false and bO == "others" then
+local function ef(g, a, ax, f)
+if redis.call("EXISTS", g.d) == 1 then
+local ce = di(g, "none", {bQ = ax, B = a, f = f, ar = a})
+local O = ce.O
+local M = ce.M
+local ah = ce.ah
+if ah then
 return "more"
 end
-if N ~= nil then
-return L == nil and "others" or "granted"
+if O ~= nil then
+return M == nil and "others" or "granted"
 end
 end
-if av then
-return cr(f, a, g, {}) and "granted" or "others"
+if ax then
+return ct(g, a, f, {}) and "granted" or "others"
 end
-aS(f.b, a, g)
-redis.call("UNLINK", f.w, f.I)
+aP(g.b, a, f)
+redis.call("UNLINK", g.w, g.I)
 return "granted"
 end
-bM = eb(f, a, av, g)
+bO = ef(g, a, ax, f)
 end
-local function bJ(o, d, a, T, aJ)
-local be
-if o == nil then
-be = nil
-else
-be = R(o)
-end
-local j = be
-local bA = o ~= nil and j == nil and o ~= "readers"
-if not T then
-return {3, aJ, bA and 1 or 0}
-end
-local bx = aN(d, a) and 2 or 13
-if o ~= nil and j ~= nil and j == R(a) then
-return {bx, aJ, o}
-end
-return {bx, aJ, bA and 1 or 0}
-end
-if bM == "more" then
-return bJ(nil, d, a, T, 0)
-end
-if bM == "granted" then
-local l = W(t)
-return {1, l, av and cW(f) or redis.call("ZCARD", d)}
-end
-if o == false then
-o = redis.call("GET", b)
-end
-local bY = T and av and o == "readers" and dJ(f) or redis.call("PTTL", b)
+local function bK(n, d, a, V, ap)
 local bf
-if o == false then
+if n == nil then
 bf = nil
 else
-bf = o
+bf = R(n)
 end
-local aH = bf
-local q = bJ(aH, d, a, T, bY)
-if not T or aH == nil then
+local k = bf
+local bB = n ~= nil and k == nil and n ~= "readers"
+if not V then
+return {3, ap, bB and 1 or 0}
+end
+local by = aO(d, a) and 2 or 13
+if n ~= nil and k ~= nil and k == R(a) then
+return {by, ap, n}
+end
+return {by, ap, bB and 1 or 0}
+end
+if bO == "more" then
+return bK(nil, d, a, V, 0)
+end
+if bO == "granted" then
+local l = T(t)
+return {1, l, ax and cY(g) or redis.call("ZCARD", d)}
+end
+if n == false then
+n = redis.call("GET", b)
+end
+local ca = V and ax and n == "readers" and dN(g) or redis.call("PTTL", b)
+local bg
+if n == false then
+bg = nil
+else
+bg = n
+end
+local aK = bg
+local q = bK(aK, d, a, V, ca)
+if not V or aK == nil then
 return q
 end
-if aH ~= "readers" then
-V(aH, "c", b)
-elseif not av and (dh(f) or q[1] == 13) then
-local function es(k)
-local b = k.b
-local w = k.w
-local dz = math.min(cI, 128)
-if dz == 0 then
+if aK ~= "readers" then
+X(aK, "c", b)
+elseif not ax and (dk(g) or q[1] == 13) then
+local function ex(j)
+local b = j.b
+local w = j.w
+local dC = math.min(cL, 128)
+if dC == 0 then
 return
 end
-local ar = redis.call("ZRANGEBYSCORE", w, "(" .. string.format('%.0f', v()), "+inf", "LIMIT", "0", dz)
-cI = cI - #ar
-for aC, a in ipairs(ar) do
-V(a, "c", b)
+local at = redis.call("ZRANGEBYSCORE", w, "(" .. string.format('%.0f', u()), "+inf", "LIMIT", "0", dC)
+cL = cL - #at
+for aE, a in ipairs(at) do
+X(a, "c", b)
 end
 end
-es(f)
+ex(g)
 end
 return q
 end
-local function dE(f, a, g, ad)
-redis.call("ZREM", f.d, a)
-if ad then
-redis.call("ZADD", f.w, v() + g, a)
+local function dH(g, a, f, af)
+redis.call("ZREM", g.d, a)
+if af then
+redis.call("ZADD", g.w, u() + f, a)
 else
-bE(f, a, g)
+bF(g, a, f)
 end
-bG(f)
-return {7, cW(f), 0}
+bI(g)
+return {7, cY(g), 0}
 end
-local function eC(f, z)
-local ce = z
-local a = ce.a
-local g = ce.g
-local ad = ce.ad
+local function eH(g, A)
+local cg = A
+local a = cg.a
+local f = cg.f
+local af = cg.af
 if not (string.find(a, ':%w+:r$') ~= nil) then
 do
-local b, d, a, g, ad = f.b, f.d, a, g, ad
-local o = redis.call("GET", b)
-if o ~= a then
-return {6, o == false and 0 or 1, 0}
+local b, d, a, f, af = g.b, g.d, a, f, af
+local n = redis.call("GET", b)
+if n ~= a then
+return {6, n == false and 0 or 1, 0}
 end
-if ad then
-redis.call("PEXPIRE", b, g)
+if af then
+redis.call("PEXPIRE", b, f)
 else
-aW(b, g)
+aX(b, f)
 end
 return {7, redis.call("ZCARD", d), 0}
 end
 end
-if not bV(f, a) then
+if not bX(g, a) then
 return {6, 0, 0}
 end
-return dE(f, a, g, ad)
+return dH(g, a, f, af)
 end
-local function dZ(f, k)
-local a = k.a
-local g = k.g
-local bm = k.bm
-if bV(f, bm) then
-return dE(f, bm, g, false)
+local function ed(g, j)
+local a = j.a
+local f = j.f
+local ab = j.ab
+if bX(g, ab) then
+return dH(g, ab, f, false)
 end
-redis.call("ZREM", f.d, bm)
-local o = redis.call("GET", f.b)
-if o ~= a then
-return {6, o == false and 0 or 1, 0}
+redis.call("ZREM", g.d, ab)
+local n = redis.call("GET", g.b)
+if n ~= a then
+return {6, n == false and 0 or 1, 0}
 end
-cr(f, bm, math.max(g, redis.call("PTTL", f.b)), cP(f))
-return {7, cW(f), 0}
+ct(g, ab, math.max(f, redis.call("PTTL", g.b)), cR(g))
+return {7, cY(g), 0}
 end
-local function eN(k, z)
-local b = k.b
-local d = k.d
-local w = k.w
-local I = k.I
-if am(z.B) then
-return {14, v(), 0}
+local function eS(j, A)
+local b = j.b
+local d = j.d
+local w = j.w
+local I = j.I
+if ag(A.x) then
+return {14, u(), 0}
 end
-aS(b, z.a, z.g)
+aP(b, A.a, A.f)
 redis.call("UNLINK", w, I)
-return {1, W(z.t), redis.call("ZCARD", d)}
+return {1, T(A.t), redis.call("ZCARD", d)}
 end
-local function el(f, k)
-local a = k.a
-local Q = k.Q
-local g = k.g
-local t = k.t
-local B = k.B
-local ch = f
-local b = ch.b
-local d = ch.d
-local w = ch.w
-local at = (Q == "" or am(B)) and "" or Q
-local av = (string.find(a, ':%w+:r$') ~= nil)
-local eQ = redis.call("ZREM", d, a) == 1
-local o = redis.call("GET", b)
-if not av and o ~= a then
-if eQ and o == "readers" then
-local function ew(f)
-if #cv(f) > 0 then
+local function eu(j, bM)
+local b = j.b
+local d = j.d
+local a = bM.a
+local f = bM.f
+local ab = bM.ab
+local x = bM.x
+if ag(x) then
+return {14, u(), 0}
+end
+local n = redis.call("GET", b)
+if n == ab then
+return dj(b, d, ab, f, 1)
+end
+if n ~= a then
+return {6, n == false and 0 or 1, 0}
+end
+aP(b, ab, f)
+return {1, T(1), redis.call("ZCARD", d)}
+end
+local function ep(g, j)
+local a = j.a
+local Q = j.Q
+local f = j.f
+local t = j.t
+local x = j.x
+local cj = g
+local b = cj.b
+local d = cj.d
+local w = cj.w
+local av = (Q == "" or ag(x)) and "" or Q
+local ax = (string.find(a, ':%w+:r$') ~= nil)
+local eU = redis.call("ZREM", d, a) == 1
+local n = redis.call("GET", b)
+if not ax and n ~= a then
+if eU and n == "readers" then
+local function eB(g)
+if #cx(g) > 0 then
 return
 end
-redis.call("DEL", f.I)
-if cx(f) then
-dy(f)
+redis.call("DEL", g.I)
+if cA(g) then
+dB(g)
 end
 end
-ew(f)
+eB(g)
 end
-return {6, o == false and 0 or 1, 0}
+return {6, n == false and 0 or 1, 0}
 end
-local j = at == "-" and string.sub(a, 1, 23) or nil
-local ck
-if at == "" or at == "-" then
-ck = nil
+local k = av == "-" and string.sub(a, 1, 23) or nil
+local cm
+if av == "" or av == "-" then
+cm = nil
 else
-ck = at
+cm = av
 end
-local A = ck
-if av then
-if not bV(f, a) then
+local B = cm
+if ax then
+if not bX(g, a) then
 return {6, 0, 0}
 end
 redis.call("ZREM", w, a)
-if cx(f) then
+if cA(g) then
 do
-local f, Q, g, t = f, A, g, t
-bG(f)
+local g, Q, f, t = g, B, f, t
+bI(g)
 if Q == nil then
 return {5, 0, 0}
 end
-if dv(f, Q, g) then
-return {8, W(t), Q}
+if dy(g, Q, f) then
+return {8, T(t), Q}
 end
-aN(f.d, Q)
-return {2, dJ(f), 0}
+aO(g.d, Q)
+return {2, dN(g), 0}
 end
 end
 end
-if A ~= nil then
-aN(d, A)
+if B ~= nil then
+aO(d, B)
 end
-local cX = dg(f, av and "reader" or "writer", {bO = av, A = A, j = j, g = g})
-local N = cX.N
-local L = cX.L
-if L ~= nil then
-return {8, W(t), N}
+local cZ = di(g, ax and "reader" or "writer", {bQ = ax, B = B, k = k, f = f})
+local O = cZ.O
+local M = cZ.M
+if M ~= nil then
+return {8, T(t), O}
 end
-if N == nil then
+if O == nil then
 return {4, 0, 0}
 end
-if A ~= nil then
+if B ~= nil then
 return {2, math.min(redis.call("PTTL", b), 1750), 0}
 end
 return {5, 0, 0}
 end
-local function aq(f, i)
-local z = cs(i)
-local u = z.u
-if u == "a" or u == "w" then
-return ea(f, z)
+local function as(g, i)
+local A = cu(i)
+local v = A.v
+if v == "a" or v == "w" then
+return ee(g, A)
 end
-if u == "n" then
-return eC(f, z)
+if v == "n" then
+return eH(g, A)
 end
-if u == "g" then
-return dZ(f, z)
+if v == "g" then
+return ed(g, A)
 end
-if u == "s" then
-return eN(f, z)
+if v == "s" then
+return eS(g, A)
 end
-return el(f, z)
+if v == "m" then
+return eu(g, A)
 end
-local function bg(K, h, q)
-K[3 * h + 1] = q[1]
-K[3 * h + 2] = q[2]
-K[3 * h + 3] = q[3]
+return ep(g, A)
+end
+local function bh(L, h, q)
+L[3 * h + 1] = q[1]
+L[3 * h + 2] = q[2]
+L[3 * h + 3] = q[3]
 end
 for h = 0, #ARGV - 1 do
-local ak = 4 * h + 1
-local f = {b = KEYS[ak + 1], d = KEYS[ak + 2], w = KEYS[ak + 3], I = KEYS[ak + 4]}
-local q = aX(aq, f, ARGV[h + 1])
-bg(K, h, q)
+local am = 4 * h + 1
+local g = {b = KEYS[am + 1], d = KEYS[am + 2], w = KEYS[am + 3], I = KEYS[am + 4]}
+local q = aY(as, g, ARGV[h + 1])
+bh(L, h, q)
 end
 do
-if e ~= nil and e ~= ag then
-ah(string.format('%.0f', e))
+if e ~= nil and e ~= ai then
+aj(string.format('%.0f', e))
 end
 end
-return K`,
+return L`,
 );
 
 export const semaphoreScript = new LuaScript(
@@ -1704,194 +1744,194 @@ export const semaphoreScript = new LuaScript(
 local sharded = false
 local fenceMs = nil
 local F = ""
-local az
-local J
+local aB
+local K
 local p
 local e
-local ae = ""
-local ag
-local dL = {7, 0, 0}
+local ad = ""
+local ai
+local dP = {7, 0, 0}
 do
 local G = KEYS[1]
 F = G
 end
-az = nil
-local K = {}
-local function aX(aq, ...)
-local ok, q = pcall(aq, ...)
+aB = nil
+local L = {}
+local function aY(as, ...)
+local ok, q = pcall(as, ...)
 if ok then return q end
 return { 9, type(q) == 'table' and q.err or tostring(q), 0 }
 end
-local function M()
+local function N()
 if p == nil then
 p = redis.call("TIME")
 end
 return p
 end
-local function v()
-if J == nil then
-local n = M()
-J = n[1] * 1000 + math.floor(n[2] / 1000)
+local function u()
+if K == nil then
+local o = N()
+K = o[1] * 1000 + math.floor(o[2] / 1000)
 end
-return J
+return K
 end
-local function aI(c)
-if c.s ~= nil then
-return c.s
+local function aG(c)
+if c.r ~= nil then
+return c.r
 end
-local bD = c.aU == nil and ({}) or redis.call("ZRANGE", c.Y, "(" .. string.format('%.0f', v()), "+inf", "BYSCORE", "WITHSCORES")
-local s = ({})
-local aO = {}
-for h = 0, #bD - 1, 2 do
-local bv = tonumber(string.match(bD[h + 1], ':[%l%d]+P%d+:(%d+)$') or 0)
-if bv > 0 then
-s[bD[h + 1]] = tonumber(bD[h + 2])
-aO[#aO + 1] = bD[h + 1]
-c.aM = c.aM + bv
+local bE = c.aV == nil and ({}) or redis.call("ZRANGE", c.Z, "(" .. string.format('%.0f', u()), "+inf", "BYSCORE", "WITHSCORES")
+local r = ({})
+local aQ = {}
+for h = 0, #bE - 1, 2 do
+local bw = tonumber(string.match(bE[h + 1], ':[%l%d]+P%d+:(%d+)$') or 0)
+if bw > 0 then
+r[bE[h + 1]] = tonumber(bE[h + 2])
+aQ[#aQ + 1] = bE[h + 1]
+c.aN = c.aN + bw
 end
 end
-c.s = s
-c.aO = aO
-return s
+c.r = r
+c.aQ = aQ
+return r
 end
-local function bC(c)
-local s = aI(c)
+local function bD(c)
+local r = aG(c)
 local e = 0
-for aC, a in ipairs(c.aO) do
-e = math.max(e, s[a] or 0)
+for aE, a in ipairs(c.aQ) do
+e = math.max(e, r[a] or 0)
 end
 return e
 end
-local function cu(c, e)
+local function cw(c, e)
 redis.call("PEXPIREAT", c.b, e)
-redis.call("PEXPIREAT", c.Y, e)
-end
-local function cT(c)
-if not c.bI or c.aU == nil or c.s == nil then
-return
-end
-c.bI = false
-local e = bC(c)
-if e == 0 then
-redis.call("UNLINK", c.b, c.Y)
-c.bp = false
-c.aU = nil
-c.s = nil
-return
-end
-local ex = redis.call("ZRANGE", c.Y, "-inf", v(), "BYSCORE", "LIMIT", "0", "100")
-do
-local G, ar = c.Y, ex
-if #ar > 0 then
-redis.call("ZREM", G, unpack(ar))
-end
-end
-cu(c, e)
-end
-local function eI(b, Y, d, D)
-local cU = redis.call("GET", b)
-local function cL(bn)
-local ay = string.match(bn, '^semaphore:(%d+)$')
-return ay and tonumber(ay)
-end
-local dR = b
-local dO = Y
-local dT = d
-local dS = D
-local bw = cU ~= false
-local U
-if cU == false then
-U = nil
-else
-U = cL(cU)
-end
-return {b = dR, Y = dO, d = dT, D = dS, bp = bw, aU = U, s = nil, aO = {}, aM = 0, bI = false, C = nil, ai = nil, ac = 0}
-end
-local function ah(i)
-local ao = i .. ae
-if fenceMs ~= nil then
-return redis.call("SET", F, ao, "PX", fenceMs, "GET")
-end
-return redis.call("SET", F, ao, "GET")
-end
-local function aq(c, i)
-${commandOfPart}local z = cs(i)
-local function am(B)
-if B == "0" then
-return false
-end
-local n = M()
-return n[1] * 1000 + n[2] / 1000 - B > 0
+redis.call("PEXPIREAT", c.Z, e)
 end
 local function cV(c)
-if c.ai == nil then
-local e, E = unpack(redis.call("ZRANGE", c.d, "-1", "-1", "WITHSCORES"), 1, 2)
-c.ai = e or false
-c.ac = e == nil and 0 or tonumber(E)
+if not c.bu or c.aV == nil or c.r == nil then
+return
 end
-return c.ai
+c.bu = false
+local e = bD(c)
+if e == 0 then
+redis.call("UNLINK", c.b, c.Z)
+c.bp = false
+c.aV = nil
+c.r = nil
+return
+end
+local eC = redis.call("ZRANGE", c.Z, "-inf", u(), "BYSCORE", "LIMIT", "0", "100")
+do
+local G, at = c.Z, eC
+if #at > 0 then
+redis.call("ZREM", G, unpack(at))
+end
+end
+cw(c, e)
+end
+local function eN(b, Z, d, D)
+local cW = redis.call("GET", b)
+local function cO(bn)
+local aA = string.match(bn, '^semaphore:(%d+)$')
+return aA and tonumber(aA)
+end
+local dV = b
+local dS = Z
+local dX = d
+local dW = D
+local bx = cW ~= false
+local W
+if cW == false then
+W = nil
+else
+W = cO(cW)
+end
+return {b = dV, Z = dS, d = dX, D = dW, bp = bx, aV = W, r = nil, aQ = {}, aN = 0, bu = false, C = nil, ak = nil, ae = 0}
+end
+local function aj(i)
+local aq = i .. ad
+if fenceMs ~= nil then
+return redis.call("SET", F, aq, "PX", fenceMs, "GET")
+end
+return redis.call("SET", F, aq, "GET")
+end
+local function as(c, i)
+${commandOfPart}local A = cu(i)
+local function ag(x)
+if x == "0" then
+return false
+end
+local o = N()
+return o[1] * 1000 + o[2] / 1000 - x > 0
+end
+local function cX(c)
+if c.ak == nil then
+local e, E = unpack(redis.call("ZRANGE", c.d, "-1", "-1", "WITHSCORES"), 1, 2)
+c.ak = e or false
+c.ae = e == nil and 0 or tonumber(E)
+end
+return c.ak
 end
 local function R(a)
-local j = string.match(a, '^([%w_-]+):%w+$') or string.match(a, '^([%w_-]+):%w+:%w+$')
-return j and #j == 22 and j or nil
+local k = string.match(a, '^([%w_-]+):%w+$') or string.match(a, '^([%w_-]+):%w+:%w+$')
+return k and #k == 22 and k or nil
 end
-local function dB(a)
+local function dE(a)
 return R(a) or a
 end
-local function di(k, a)
-local D = k.D
-redis.call("ZADD", D, v() + 1750, dB(a))
+local function dl(j, a)
+local D = j.D
+redis.call("ZADD", D, u() + 1750, dE(a))
 redis.call("PEXPIRE", D, "15000")
 end
-local function bN(c)
+local function bP(c)
 if c.C == nil then
 c.C = redis.call("ZRANGE", c.d, "0", "0")[1] or false
 end
 return c.C
 end
-${notifyPart}local function ct(c, a)
-local e = cV(c)
-local an = redis.call("ZADD", c.d, "NX", c.ac + 1, a) == 1
+${notifyPart}local function cv(c, a)
+local e = cX(c)
+local ao = redis.call("ZADD", c.d, "NX", c.ae + 1, a) == 1
 redis.call("PEXPIRE", c.d, "15000")
-if an then
-c.ai = a
-c.ac = c.ac + 1
+if ao then
+c.ak = a
+c.ae = c.ae + 1
 end
 if e == false then
 c.C = a
 end
-di(c, a)
-local de = e == false or R(e) == R(a)
-if bN(c) == a then
+dl(c, a)
+local dg = e == false or R(e) == R(a)
+if bP(c) == a then
 do
-local aV = ({})
-aV[R(a) or ""] = true
-local r = 0
-local s = aI(c)
-for aC, aH in ipairs(c.aO) do
-local cn
-if s[aH] == nil then
-cn = nil
+local aW = ({})
+aW[R(a) or ""] = true
+local s = 0
+local r = aG(c)
+for aE, aK in ipairs(c.aQ) do
+local cp
+if r[aK] == nil then
+cp = nil
 else
-cn = R(aH)
+cp = R(aK)
 end
-local j = cn
-if j ~= nil and aV[j] ~= true and r < 32 then
-aV[j] = true
-r = r + 1
-V(aH, "c", c.b)
+local k = cp
+if k ~= nil and aW[k] ~= true and s < 32 then
+aW[k] = true
+s = s + 1
+X(aK, "c", c.b)
 end
 end
 end
-elseif an and e ~= false and not de then
-V(e, "c", c.b)
+elseif ao and e ~= false and not dg then
+X(e, "c", c.b)
 end
-if not an then
+if not ao then
 return 0
 end
-return de and 1 or 3
+return dg and 1 or 3
 end
-local function bQ(c, a)
+local function bS(c, a)
 if redis.call("ZREM", c.d, a) == 0 then
 return
 end
@@ -1901,396 +1941,421 @@ end
 if a == c.C then
 c.C = nil
 end
-if a == c.ai then
-c.ai = nil
+if a == c.ak then
+c.ak = nil
 end
 end
-local function cO(c, a, g)
-local s = aI(c)
-local x = v() + g
-if x <= s[a] then
+local function bV(c, a, f)
+local r = aG(c)
+local y = u() + f
+if y <= r[a] then
 return
 end
-s[a] = x
-cu(c, bC(c))
-redis.call("ZADD", c.Y, x, a)
+r[a] = y
+cw(c, bD(c))
+redis.call("ZADD", c.Z, y, a)
 end
-local function dA(k, a)
-local D = k.D
-local cY = redis.call("ZSCORE", D, dB(a))
-return cY == false and 0 or tonumber(cY)
+local function dD(j, a)
+local D = j.D
+local da = redis.call("ZSCORE", D, dE(a))
+return da == false and 0 or tonumber(da)
 end
-local function bW(c, aG, g)
-if g == nil then
-g = 0
-end
-local function dY(c, aG, g)
-local n = v()
-local aR = false
-local au = false
-local cK = 0
-local aw = 0
-local S = ({})
-local function dm(c, a, x)
-local ay = tonumber(string.match(a, ':[%l%d]+P(%d+):%d+$') or 0)
-aI(c)[a] = x
-local dd = c.aO
-dd[#dd + 1] = a
-c.aM = c.aM + tonumber(string.match(a, ':[%l%d]+P%d+:(%d+)$') or 0)
-if c.aU ~= ay then
-redis.call("SET", c.b, "semaphore:" .. string.format('%.0f', ay), "PXAT", bC(c))
+local function cy(c, a, y)
+local aA = tonumber(string.match(a, ':[%l%d]+P(%d+):%d+$') or 0)
+aG(c)[a] = y
+local df = c.aQ
+df[#df + 1] = a
+c.aN = c.aN + tonumber(string.match(a, ':[%l%d]+P%d+:(%d+)$') or 0)
+if c.aV ~= aA then
+redis.call("SET", c.b, "semaphore:" .. string.format('%.0f', aA), "PXAT", bD(c))
 end
 if not c.bp then
-redis.call("UNLINK", c.Y)
+redis.call("UNLINK", c.Z)
 end
-redis.call("ZADD", c.Y, x, a)
+redis.call("ZADD", c.Z, y, a)
 if not c.bp then
-redis.call("PEXPIREAT", c.Y, x)
+redis.call("PEXPIREAT", c.Z, y)
 end
 c.bp = true
-c.aU = ay
-bQ(c, a)
+c.aV = aA
+bS(c, a)
 end
-local function eM(c, a, x)
-aI(c)[a] = x
-redis.call("ZADD", c.Y, x, a)
-cu(c, bC(c))
+local function bY(c, aJ, f)
+if f == nil then
+f = 0
 end
-while cK < 32 do
-if aw >= 100 then
-local co
-if aG == nil then
-co = cV(c)
+local function ec(c, aJ, f)
+local o = u()
+local aT = false
+local aw = false
+local cN = 0
+local ay = 0
+local U = ({})
+local function eR(c, a, y)
+aG(c)[a] = y
+redis.call("ZADD", c.Z, y, a)
+cw(c, bD(c))
+end
+while cN < 32 do
+if ay >= 100 then
+local cq
+if aJ == nil then
+cq = cX(c)
 else
-co = false
+cq = false
 end
-local e = co
+local e = cq
 if e ~= false then
-V(e, "g", c.b)
+X(e, "g", c.b)
 end
-return {bF = aR, au = au, aA = true}
+return {bH = aT, aw = aw, aC = true}
 end
-local cf = bN(c)
-if not cf then
-local ci
-if aR then
-ci = nil
+local ch = bP(c)
+if not ch then
+local ck
+if aT then
+ck = nil
 else
-ci = aG
+ck = aJ
 end
-cf = ci
+ch = ck
 end
-local l = cf
+local l = ch
 if l == nil then
-return {bF = aR, au = au, aA = false}
+return {bH = aT, aw = aw, aC = false}
 end
-local bv = tonumber(string.match(l, ':[%l%d]+P%d+:(%d+)$') or 0)
-local ay = tonumber(string.match(l, ':[%l%d]+P(%d+):%d+$') or 0)
-local du = bv > 0 and bv <= ay
-if not du or bv > ay - c.aM then
-if du and (l == aG or dA(c, l) > n) then
-return {bF = aR, au = au, aA = false}
+local bw = tonumber(string.match(l, ':[%l%d]+P%d+:(%d+)$') or 0)
+local aA = tonumber(string.match(l, ':[%l%d]+P(%d+):%d+$') or 0)
+local dx = bw > 0 and bw <= aA
+if not dx or bw > aA - c.aN then
+if dx and (l == aJ or dD(c, l) > o) then
+return {bH = aT, aw = aw, aC = false}
 end
-bQ(c, l)
-aw = aw + 1
-elseif l == aG then
-dm(c, l, n + g)
-aR = true
+bS(c, l)
+ay = ay + 1
+elseif l == aJ then
+cy(c, l, o + f)
+aT = true
 else
-local j = R(l) or ""
-dm(c, l, n + 1750)
-if S[j] ~= false then
-S[j] = V(l, "g", c.b) ~= 0
+local k = R(l) or ""
+cy(c, l, o + 1750)
+if U[k] ~= false then
+U[k] = X(l, "g", c.b) ~= 0
 end
-if not S[j] then
-eM(c, l, n + 150)
-au = true
+if not U[k] then
+eR(c, l, o + 150)
+aw = true
 end
-cK = cK + 1
+cN = cN + 1
 end
 end
-return {bF = aR, au = au, aA = false}
+return {bH = aT, aw = aw, aC = false}
 end
-local aR = dY(c, aG, g)
-if aR.au then
-${wakeNextPart}bu(c.b, c.d)
+local aT = ec(c, aJ, f)
+if aT.aw then
+${wakeNextPart}bv(c.b, c.d)
 end
-return aR
+return aT
 end
-local function W(r)
+local function T(s)
 if e == nil then
-local n = M()
-local i = n[1] .. (#n[2] == 6 and n[2] or string.format('%06d', n[2]))
-local O = ah(i)
-${fenceNumberPart}local P = al(O)
+local o = N()
+local i = o[1] .. (#o[2] == 6 and o[2] or string.format('%06d', o[2]))
+local J = aj(i)
+${fenceNumberPart}local P = an(J)
 if P == nil then
-local function bk(O)
-local i, x = string.match(O, '^(%d+)~(%d+)$')
-local cj
+local function bl(J)
+local i, y = string.match(J, '^(%d+)~(%d+)$')
+local cl
 if i == nil then
-cj = nil
+cl = nil
 else
-cj = al(i)
+cl = an(i)
 end
-local m = cj
+local m = cl
 if m == nil then
-ah(O)
-local function aL(G)
+aj(J)
+local function aM(G)
 error({err = ("BADFENCE The fencing counter is not a safe whole number. Delete the key \\"" .. G) .. "\\"."}, 0)
 end
-return aL(F)
+return aM(F)
 end
-if v() < tonumber(x) then
-ae = "~" .. x
+if u() < tonumber(y) then
+ad = "~" .. y
 end
 return m
 end
-P = bk(O)
+P = bl(J)
 end
 e = P
 local p = tonumber(i)
-local aD = ae ~= ""
-ag = p
-if (fenceMs ~= nil or aD) and e < p then
-e = p + r - 1
-if aD then
-ag = nil
+local aF = ad ~= ""
+ai = p
+if (fenceMs ~= nil or aF) and e < p then
+e = p + s - 1
+if aF then
+ai = nil
 end
 return p
 end
-if e <= p - r then
+if e <= p - s then
 e = p
-return p - r + 1
+return p - s + 1
 end
 end
 local l = e + 1
-e = l + r - 1
+e = l + s - 1
 return l
 end
-local function bT(c, a)
-local j = R(a)
-local e = cV(c)
+local function bG(c, a)
+local k = R(a)
+local e = cX(c)
 if e == false then
 return 0
 end
-if R(e) ~= j then
+if R(e) ~= k then
 return 1
 end
-for aC, y in ipairs(redis.call("ZRANGE", c.d, "0", "32")) do
-if R(y) ~= j then
+for aE, z in ipairs(redis.call("ZRANGE", c.d, "0", "32")) do
+if R(z) ~= k then
 return 1
 end
 end
 return 0
 end
-local function cG(c, a, aA)
-if aA then
+local function cJ(c, a, aC)
+if aC then
 return 0
 end
 local l
-local s = aI(c)
-for aC, aH in ipairs(c.aO) do
-local x = s[aH]
-if x ~= nil and (l == nil or x < l) then
-l = x
+local r = aG(c)
+for aE, aK in ipairs(c.aQ) do
+local y = r[aK]
+if y ~= nil and (l == nil or y < l) then
+l = y
 end
 end
-local cp = bN(c)
-if cp ~= false and cp ~= a then
-local bY = dA(c, cp)
-if l == nil or bY < l then
-l = bY
+local cr = bP(c)
+if cr ~= false and cr ~= a then
+local ca = dD(c, cr)
+if l == nil or ca < l then
+l = ca
 end
 end
-return l == nil and -1 or math.max(l - v(), 0)
+return l == nil and -1 or math.max(l - u(), 0)
 end
-if z.u == "a" or z.u == "w" then
+if A.v == "a" or A.v == "w" then
 do
-local bc = z
-local a = bc.a
-local g = bc.g
-local t = bc.t
-local T = z.u == "w"
-if am(z.B) then
-return {14, v(), 0}
+local bd = A
+local a = bd.a
+local f = bd.f
+local t = bd.t
+local V = A.v == "w"
+if ag(A.x) then
+return {14, u(), 0}
 end
-local s = aI(c)
-local function ec(c)
-if c.aU == nil or c.aM > 0 or redis.call("PTTL", c.b) ~= 0 then
+local r = aG(c)
+local function eg(c)
+if c.aV == nil or c.aN > 0 or redis.call("PTTL", c.b) ~= 0 then
 return
 end
 c.bp = false
-c.aU = nil
+c.aV = nil
 end
-ec(c)
-if c.bp and c.aM == 0 then
+eg(c)
+if c.bp and c.aN == 0 then
 do
-local aJ = redis.call("PTTL", c.b)
-if not T then
-return {3, aJ, 1}
+local ap = redis.call("PTTL", c.b)
+if not V then
+return {3, ap, 1}
 end
-ct(c, a)
-return {2, aJ, 2}
-end
-end
-c.bI = true
-if s[a] ~= nil then
-bQ(c, a)
-cO(c, a, g)
-bW(c)
-return {1, W(t), bT(c, a)}
-end
-if bN(c) ~= false and redis.call("ZSCORE", c.d, a) ~= false then
-di(c, a)
-end
-local dc = bW(c, a, g)
-local aG = dc.bF
-local aA = dc.aA
-if aG then
-return {1, W(t), bT(c, a)}
-end
-if not T then
-return {3, cG(c, a, aA), 0}
-end
-local ey = ct(c, a)
-return {2, cG(c, a, aA), ey}
+cv(c, a)
+return {2, ap, 2}
 end
 end
-if z.u == "n" then
+c.bu = true
+if r[a] ~= nil then
+bS(c, a)
+bV(c, a, f)
+bY(c)
+return {1, T(t), bG(c, a)}
+end
+if bP(c) ~= false and redis.call("ZSCORE", c.d, a) ~= false then
+dl(c, a)
+end
+local de = bY(c, a, f)
+local aJ = de.bH
+local aC = de.aC
+if aJ then
+return {1, T(t), bG(c, a)}
+end
+if not V then
+return {3, cJ(c, a, aC), 0}
+end
+local eD = cv(c, a)
+return {2, cJ(c, a, aC), eD}
+end
+end
+if A.v == "n" then
 do
-local c, k = c, z
-local a = k.a
-local g = k.g
-local ad = k.ad
-local be
-if c.aU == nil then
-be = false
+local c, j = c, A
+local a = j.a
+local f = j.f
+local af = j.af
+local bf
+if c.aV == nil then
+bf = false
 else
-be = redis.call("ZSCORE", c.Y, a)
+bf = redis.call("ZSCORE", c.Z, a)
 end
-local E = be
-local cN = E == false and 0 or tonumber(E)
-if cN <= v() then
+local E = bf
+local cQ = E == false and 0 or tonumber(E)
+if cQ <= u() then
 return {6, 0, 0}
 end
-local x = v() + g
-if ad and x < cN then
-aI(c)[a] = 0
-cO(c, a, g)
-elseif x > cN then
-if c.s ~= nil then
-c.s[a] = x
+local y = u() + f
+if af and y < cQ then
+aG(c)[a] = 0
+bV(c, a, f)
+elseif y > cQ then
+if c.r ~= nil then
+c.r[a] = y
 end
-redis.call("PEXPIREAT", c.b, x, "GT")
-redis.call("PEXPIREAT", c.Y, x, "GT")
-redis.call("ZADD", c.Y, x, a)
+redis.call("PEXPIREAT", c.b, y, "GT")
+redis.call("PEXPIREAT", c.Z, y, "GT")
+redis.call("ZADD", c.Z, y, a)
 end
-return {7, bT(c, a), 0}
+return {7, bG(c, a), 0}
 end
 end
-do
-local c, k = c, z
-local a = k.a
-local Q = k.Q
-local g = k.g
-local t = k.t
-local B = k.B
-local bf
-if Q == "" or am(B) then
-bf = nil
-else
-bf = Q
-end
-local aF = bf
-local s = aI(c)
-local dp = c.aM > 0
-local cy = s[a] ~= nil
-c.bI = c.bI or dp
-if cy then
-local function eP(c, a)
-local s = aI(c)
-if s[a] == nil then
+local function dJ(c, a)
+local r = aG(c)
+if r[a] == nil then
 return
 end
-s[a] = nil
-c.aM = c.aM - tonumber(string.match(a, ':[%l%d]+P%d+:(%d+)$') or 0)
-redis.call("ZREM", c.Y, a)
+r[a] = nil
+c.aN = c.aN - tonumber(string.match(a, ':[%l%d]+P%d+:(%d+)$') or 0)
+redis.call("ZREM", c.Z, a)
 end
-eP(c, a)
-else
-bQ(c, a)
+if A.v == "m" then
+do
+local c, j = c, A
+local a = j.a
+local f = j.f
+local ab = j.ab
+local x = j.x
+if ag(x) then
+return {14, u(), 0}
 end
-if not dp then
+local r = aG(c)
+local dw = r[ab] ~= nil
+if not dw and r[a] == nil then
 return {6, 0, 0}
 end
-if not cy or aF == nil then
-bW(c)
-return {cy and 4 or 6, 0, 0}
-end
-local cA = s[aF] ~= nil
-if cA then
-cO(c, aF, g)
+c.bu = true
+if dw then
+bV(c, ab, f)
 else
-ct(c, aF)
+dJ(c, a)
+cy(c, ab, u() + f)
 end
-local dU = bW
-local dV = c
-local cg
-if cA then
-cg = nil
-else
-cg = aF
+return {1, T(1), bG(c, ab)}
 end
-local db = dU(dV, cg, g)
-local aG = db.bF
-local aA = db.aA
-if aG or cA then
-return {8, W(t), bT(c, aF)}
-end
-return {2, cG(c, aF, aA), 0}
-end
-end
-local function eG(h)
-local ak = 4 * h + 1
-if az == nil or az.b ~= KEYS[ak + 1] then
-if az ~= nil then
-cT(az)
-end
-az = eI(KEYS[ak + 1], KEYS[ak + 2], KEYS[ak + 3], KEYS[ak + 4])
-end
-return aq(az, ARGV[h + 1])
-end
-local function eJ(c)
-if c.s ~= nil and bC(c) == 0 then
-cT(c)
-end
-end
-local function eK(ei)
-if az ~= nil and ei then
-eJ(az)
-elseif az ~= nil then
-cT(az)
-end
-return dL
-end
-local function bg(K, h, q)
-K[3 * h + 1] = q[1]
-K[3 * h + 2] = q[2]
-K[3 * h + 3] = q[3]
-end
-for h = 0, #ARGV - 1 do
-local q = aX(eG, h)
-local dt = q[1] == 9
-local eL = aX(eK, not dt and h < #ARGV - 1)
-if dt or eL[1] == 9 then
-az = nil
-end
-bg(K, h, q)
 end
 do
-if e ~= nil and e ~= ag then
-ah(string.format('%.0f', e))
+local c, j = c, A
+local a = j.a
+local Q = j.Q
+local f = j.f
+local t = j.t
+local x = j.x
+local bg
+if Q == "" or ag(x) then
+bg = nil
+else
+bg = Q
+end
+local aI = bg
+local r = aG(c)
+local dr = c.aN > 0
+local cB = r[a] ~= nil
+c.bu = c.bu or dr
+if cB then
+dJ(c, a)
+else
+bS(c, a)
+end
+if not dr then
+return {6, 0, 0}
+end
+if not cB or aI == nil then
+bY(c)
+return {cB and 4 or 6, 0, 0}
+end
+local cD = r[aI] ~= nil
+if cD then
+bV(c, aI, f)
+else
+cv(c, aI)
+end
+local dY = bY
+local dZ = c
+local ci
+if cD then
+ci = nil
+else
+ci = aI
+end
+local dd = dY(dZ, ci, f)
+local aJ = dd.bH
+local aC = dd.aC
+if aJ or cD then
+return {8, T(t), bG(c, aI)}
+end
+return {2, cJ(c, aI, aC), 0}
 end
 end
-return K`,
+local function eL(h)
+local am = 4 * h + 1
+if aB == nil or aB.b ~= KEYS[am + 1] then
+if aB ~= nil then
+cV(aB)
+end
+aB = eN(KEYS[am + 1], KEYS[am + 2], KEYS[am + 3], KEYS[am + 4])
+end
+return as(aB, ARGV[h + 1])
+end
+local function eO(c)
+if c.r ~= nil and bD(c) == 0 then
+cV(c)
+end
+end
+local function eP(em)
+if aB ~= nil and em then
+eO(aB)
+elseif aB ~= nil then
+cV(aB)
+end
+return dP
+end
+local function bh(L, h, q)
+L[3 * h + 1] = q[1]
+L[3 * h + 2] = q[2]
+L[3 * h + 3] = q[3]
+end
+for h = 0, #ARGV - 1 do
+local q = aY(eL, h)
+local dv = q[1] == 9
+local eQ = aY(eP, not dv and h < #ARGV - 1)
+if dv or eQ[1] == 9 then
+aB = nil
+end
+bh(L, h, q)
+end
+do
+if e ~= nil and e ~= ai then
+aj(string.format('%.0f', e))
+end
+end
+return L`,
 );

@@ -13,6 +13,7 @@ import {
   type LockMessage,
   type LockInquiry,
   type LockStore,
+  type LeaseTickets,
   type LockStoreListener,
   type ReleaseAnswer,
   type ReleaseRequest,
@@ -22,6 +23,7 @@ import {
 import { processOf } from '../../runtime/owner-token.js';
 import { MemoryAdmin } from './memory-admin.js';
 import { MemoryLocks } from './memory-locks.js';
+import { memoryTickets } from './memory-tickets.js';
 
 /**
  * A lock store in the memory of one process, with the protocol of the Redis store.
@@ -33,6 +35,7 @@ export class MemoryLockStore implements LockStore {
   readonly kinds: ReadonlySet<LockKind> = LOCK_KINDS;
   /** @internal */
   readonly locks: MemoryLocks;
+  readonly tickets: LeaseTickets;
   private readonly admin: MemoryAdmin;
   private readonly listeners = new Map<string, LockStoreListener>();
   private readonly hintReceivers = new Set<(text: string) => void>();
@@ -48,6 +51,7 @@ export class MemoryLockStore implements LockStore {
       publish: (processId, message) => this.publish(processId, message),
     });
     this.admin = new MemoryAdmin(this.locks);
+    this.tickets = memoryTickets(this.locks);
   }
 
   async connect(): Promise<void> {}

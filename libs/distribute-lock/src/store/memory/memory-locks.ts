@@ -19,6 +19,8 @@ import type {
   DowngradeRequest,
   LockMessage,
   LockName,
+  MoveAnswer,
+  MoveRequest,
   ReleaseAnswer,
   ReleaseRequest,
   RenewAnswer,
@@ -126,6 +128,13 @@ export class MemoryLocks {
   /** Converts a write lock into a read lock and admits the waiting readers. The lease never becomes shorter. */
   downgrade(request: DowngradeRequest): Renewed {
     return renewed(this.runReadWrite(request, `g ${request.ownerToken} ${request.ttlMs} ${request.readToken}`));
+  }
+
+  move(request: MoveRequest): MoveAnswer {
+    const text = `m ${request.ownerToken} ${request.ttlMs} ${request.to} ${NO_DEADLINE}`;
+    const [code, x, y] = request.kind === 'semaphore' ? this.run(request, text) : this.runReadWrite(request, text);
+    if (code === LOST) return { outcome: 'lost', taken: x === 1 };
+    return expected(code, [GRANTED], { outcome: 'granted', fencingToken: x as number, waiting: y as number });
   }
 
   /** Deletes the lock of a foreign client if its value is unchanged. */

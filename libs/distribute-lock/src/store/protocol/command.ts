@@ -17,8 +17,8 @@ export interface LockCommand {
   readonly next: string;
   /** Whether a renewal may shorten the lease. */
   readonly exact: boolean;
-  /** Of a downgrade: the token of the reader. */
-  readonly readToken: string;
+  /** The token that continues the lease: of a downgrade, the token of the reader; of a move, any token. */
+  readonly to: string;
 }
 
 /** Reads a command; throws when the text has another form. */
@@ -35,6 +35,6 @@ export function commandOf(text: string): LockCommand {
     deadlineMs: isRelease ? fourth : third,
     next: isRelease ? first : fourth,
     exact: second === '=',
-    readToken: second,
+    to: second,
   };
 }

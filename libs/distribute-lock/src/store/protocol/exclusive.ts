@@ -24,7 +24,7 @@ type NextTurn =
   /** No process is before the caller. */
   | 'own';
 
-/** Offers a free lock to the first live process in the queue. Every attempt does so. */
+/** Offers a free lock to the first live process in the queue: its lease or its offer has ended. Any attempt that finds it does so. */
 function offerToHead(lock: string, queue: string, token: string): NextTurn {
   const [head, score] = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES');
   if (head === undefined || head === token) return 'own';
@@ -89,8 +89,10 @@ function acquireHeld(
 }
 
 /**
- * Releases the lock, removes the token from the queue, or undoes an attempt. A released lock goes to the head of the queue,
- * or to `next` if the queue is empty. A late release also hands the lock over, but grants nothing to its own process.
+ * Releases the lock, removes the token from the queue, or undoes an attempt. A released lock is offered to the head of the queue,
+ * whose process claims it. `next` is a token of the releasing process: it is queued last, or granted at once if the queue is
+ * empty or begins with it. With `-`, any head of the releasing process is granted at once. A late release also hands the lock
+ * over, but grants nothing to its own process.
  */
 export function release(
   lock: string,
@@ -111,7 +113,7 @@ export function release(
   }
   const wanted = granted !== '' && granted !== '-';
   const own = granted === '-' ? processPrefix(token) : '';
-  // A full server accepts this first write and all later writes.
+  // The first write is a command that a server without memory accepts; it then accepts all later writes of the script.
   let [head, score] = redis.call('ZPOPMIN', queue);
   // After a short offer the holder's own token may still be queued.
   if (head === token) [head, score] = redis.call('ZPOPMIN', queue);

@@ -179,11 +179,24 @@ export function renewReadWrite(keys: ReadWriteKeys, command: LockCommand): Reply
  * Converts a write lock into a read lock and admits the waiting readers. The lease may become longer, never shorter,
  * because the writer relies on it.
  */
-export function downgrade(keys: ReadWriteKeys, { token, ttlMs, readToken }: LockCommand): Reply {
-  if (reads(keys, readToken)) return renewReading(keys, readToken, ttlMs, false);
-  redis.call('ZREM', keys.queue, readToken);
+export function downgrade(keys: ReadWriteKeys, { token, ttlMs, to }: LockCommand): Reply {
+  if (reads(keys, to)) return renewReading(keys, to, ttlMs, false);
+  redis.call('ZREM', keys.queue, to);
   const owner = redis.call('GET', keys.lock);
   if (owner !== token) return [LOST, owner === false ? 0 : 1, 0];
-  beginReading(keys, readToken, Math.max(ttlMs, redis.call('PTTL', keys.lock)), readersInQueue(keys));
+  beginReading(keys, to, Math.max(ttlMs, redis.call('PTTL', keys.lock)), readersInQueue(keys));
   return [RENEWED, writerWaits(keys), 0];
+}
+
+/**
+ * Replaces the owner token of an exclusive holder. The lease continues with the new token, for `ttlMs`, with a larger fencing
+ * token. Waiters keep their places.
+ */
+export function move({ lock, queue }: ReadWriteKeys, { token, ttlMs, to, deadlineMs }: LockCommand): Reply {
+  if (isLate(deadlineMs)) return [TOO_LATE, nowMs(), 0];
+  const owner = redis.call('GET', lock);
+  if (owner === to) return claim(lock, queue, to, ttlMs, 1);
+  if (owner !== token) return [LOST, owner === false ? 0 : 1, 0];
+  assignTo(lock, to, ttlMs);
+  return [GRANTED, fencingTokens(1), redis.call('ZCARD', queue)];
 }

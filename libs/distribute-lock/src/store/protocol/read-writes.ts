@@ -1,6 +1,6 @@
 import { commandOf } from './command.js';
 import { saveFence } from './fencing-tokens.js';
-import { downgrade, enter, renewReadWrite, leave, steal } from './read-write.js';
+import { downgrade, enter, renewReadWrite, leave, move, steal } from './read-write.js';
 import type { ReadWriteKeys } from './read-leases.js';
 import { setCounterKey } from './counter-key.js';
 import { addReply, type Replies, type Reply } from './reply.js';
@@ -24,6 +24,7 @@ import { safely } from './host.js';
  * Arguments: the commands of `runLocks`, and these. The token of a reader ends in `:r`; `next` of a release is of the same
  * kind as its token.
  * - `g <ownerToken> <ttlMs> <readToken>`: downgrade: the writer becomes a reader with `readToken`
+ * - `m <ownerToken> <ttlMs> <to> <deadlineMs>`: move: the exclusive lease continues with the token `to`
  * - `s <ownerToken> <ttlMs> <block> <deadlineMs>`: take over: acquire; all holders lose the lock; waiters keep their places
  *
  * Replies: those of `runLocks`, with these additions:
@@ -54,5 +55,6 @@ function run(keys: ReadWriteKeys, text: string): Reply {
   if (name === 'n') return renewReadWrite(keys, command);
   if (name === 'g') return downgrade(keys, command);
   if (name === 's') return steal(keys, command);
+  if (name === 'm') return move(keys, command);
   return leave(keys, command);
 }

@@ -4,7 +4,7 @@ import type { LockCommand } from './command.js';
 import { fencingTokens } from './fencing-tokens.js';
 import type { Reply } from './reply.js';
 import { enqueue, extendPlaces, left, others, serve } from './semaphore-queue.js';
-import { freeIfEnded, headOf, leasesOf, leaveQueue, raise, takeBack, type Semaphore } from './semaphore-state.js';
+import { freeIfEnded, give, headOf, leasesOf, leaveQueue, raise, takeBack, type Semaphore } from './semaphore-state.js';
 import { redis } from './server.js';
 import { toNumber } from './host.js';
 
@@ -90,4 +90,22 @@ export function renewPermits(state: Semaphore, { token, ttlMs, exact }: LockComm
     redis.call('ZADD', state.held, endsAt, token);
   }
   return [RENEWED, others(state, token), 0];
+}
+
+/**
+ * Replaces the owner token of a holder. The lease continues with the new token, for `ttlMs`, with a larger fencing token. The
+ * permits stay in use.
+ */
+export function movePermits(state: Semaphore, { token, ttlMs, to, deadlineMs }: LockCommand): Reply {
+  if (isLate(deadlineMs)) return [TOO_LATE, nowMs(), 0];
+  const ends = leasesOf(state);
+  const isRepeated = ends[to] !== undefined;
+  if (!isRepeated && ends[token] === undefined) return [LOST, 0, 0];
+  state.unsettled = true;
+  if (isRepeated) raise(state, to, ttlMs);
+  else {
+    takeBack(state, token);
+    give(state, to, nowMs() + ttlMs);
+  }
+  return [GRANTED, fencingTokens(1), others(state, to)];
 }

@@ -3,7 +3,7 @@ import { commandOf } from './command.js';
 import { saveFence } from './fencing-tokens.js';
 import { setCounterKey } from './counter-key.js';
 import { addReply, type Replies, type Reply } from './reply.js';
-import { acquirePermits, releasePermits, renewPermits } from './semaphore.js';
+import { acquirePermits, movePermits, releasePermits, renewPermits } from './semaphore.js';
 import { semaphoreOf, settleSemaphore, settleIfFree, type Semaphore } from './semaphore-state.js';
 import { ARGV, KEYS } from './server.js';
 import { safely } from './host.js';
@@ -27,7 +27,8 @@ let present: Semaphore | undefined;
  * - `queue`, sorted set: waiting owner tokens, in the order of their scores; expires some time after the last attempt
  * - `places`, sorted set: the processes of these tokens, by the time until which their places count; expires like the queue
  *
- * Arguments: the commands `a`, `w`, `d`, `r` and `n` of `runLocks`, without `+` and without `-` as the next attempt.
+ * Arguments: the commands `a`, `w`, `d`, `r` and `n` of `runLocks`, without `+` and without `-` as the next attempt, and this one:
+ * - `m <ownerToken> <ttlMs> <to> <deadlineMs>`: move: the lease continues with the token `to`, which has the same weight
  *
  * Replies, three values for each command:
  * - `GRANTED, n, o`: n is the first of `block` fencing tokens; o = 1: another process waits
@@ -83,5 +84,6 @@ function run(state: Semaphore, text: string): Reply {
   const command = commandOf(text);
   if (command.name === 'a' || command.name === 'w') return acquirePermits(state, command);
   if (command.name === 'n') return renewPermits(state, command);
+  if (command.name === 'm') return movePermits(state, command);
   return releasePermits(state, command);
 }

@@ -1,4 +1,10 @@
-import { type AcquireAnswer, LockStoreError, type ReleaseAnswer, type RenewAnswer } from '../lock-store.js';
+import {
+  type AcquireAnswer,
+  LockStoreError,
+  type MoveAnswer,
+  type ReleaseAnswer,
+  type RenewAnswer,
+} from '../lock-store.js';
 import {
   BUSY,
   FREE,
@@ -131,5 +137,27 @@ export class RenewCommand extends AnsweredCommand<RenewAnswer> {
     // A command that was sent on two connections may be executed again and shorten the lease later.
     const isAmbiguous = this.exact && this.connection.epoch !== this.epoch;
     return code === RENEWED && isCount(x) && this.resolve(isAmbiguous ? sentTwice() : x);
+  }
+}
+
+/** What a script replies to the command `m`; undefined if the reply is not valid. */
+export function moveAnswer(code: number, x: ReplyWord, y: ReplyWord): MoveAnswer | undefined {
+  if (code === LOST) return isFlag(x) ? { outcome: 'lost', taken: x === 1 } : undefined;
+  if (code !== GRANTED || !isFencingToken(x, 1) || !isCount(y)) return undefined;
+  return { outcome: 'granted', fencingToken: x, waiting: y };
+}
+
+export class MoveCommand extends AnsweredCommand<MoveAnswer> {
+  override textUntil(deadlineMs: number): string {
+    return `${this.text} ${deadlineMs}`;
+  }
+
+  commonCase(): boolean {
+    return false;
+  }
+
+  answered(code: number, x: ReplyWord, y: ReplyWord): boolean {
+    const answer = moveAnswer(code, x, y);
+    return answer !== undefined && this.resolve(answer);
   }
 }

@@ -7,6 +7,8 @@ import type {
   DowngradeRequest,
   LockKind,
   LockStore,
+  MoveAnswer,
+  MoveRequest,
   ReleaseAnswer,
   ReleaseRequest,
   RenewAnswer,
@@ -18,7 +20,7 @@ import { CommandBatch } from './command-batch.js';
 import { FenceCounter } from './fence-counter.js';
 import { Layout, type LockLayout } from './layout.js';
 import { CONNECT_LIMIT_MS } from './link.js';
-import { AcquireCommand, ReleaseCommand, RenewCommand } from './lock-commands.js';
+import { AcquireCommand, MoveCommand, ReleaseCommand, RenewCommand } from './lock-commands.js';
 import { multiKeyAcquire } from './multi-key-command.js';
 import { ReadWriteCommand } from './read-write-command.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -112,6 +114,16 @@ export class RedisCommands {
     const lockKey = this.keys.lock(key);
     const text = `g ${ownerToken} ${ttlMs} ${readToken}`;
     const command = new RenewCommand(lockKey, this.keys.queue(lockKey), text, this.connection);
+    this.addReadWrite(command);
+    return command;
+  }
+
+  move(request: MoveRequest): PromiseLike<MoveAnswer> {
+    if (request.kind === 'semaphore') return this.semaphores.move(request);
+    const { key, ownerToken, ttlMs, to } = request;
+    const lockKey = this.keys.lock(key);
+    const text = `m ${ownerToken} ${ttlMs} ${to}`;
+    const command = new MoveCommand(lockKey, this.keys.queue(lockKey), text);
     this.addReadWrite(command);
     return command;
   }

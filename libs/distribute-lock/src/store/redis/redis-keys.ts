@@ -10,8 +10,9 @@ const PERMITS_QUEUE_PREFIX = 'sq1:';
 const PERMITS_PLACES_PREFIX = 'sa1:';
 const MEMBERS_PREFIX = 'qm1:';
 const PROCESS_PREFIX = 'p1:';
+const TICKET_PREFIX = 't1:';
 /** A lock prefix of this form could name a helper key of this or another version of the protocol. */
-const HELPER = /^(?:[fgpqrs]|s[aq]|qm)\d*(?::|$)/;
+const HELPER = /^(?:[fgpqrst]|s[aq]|qm)\d*(?::|$)/;
 
 /** Names of helpers that are sorted sets. */
 const SORTED_SET = /^(?:[qrs]|s[aq]|qm)1:/;
@@ -100,6 +101,11 @@ export class RedisKeys {
   /** The record of a process; the names of its answers begin with it. */
   process(processId: ProcessId): string {
     return PROCESS_PREFIX + this.prefix + channelIdOf(processId);
+  }
+
+  /** The record of a ticket. */
+  ticket(id: string): string {
+    return TICKET_PREFIX + this.prefix + id;
   }
 
   /** The fencing counter of one lock, where locks cannot share one. */

@@ -25,6 +25,7 @@ import { RedisCommands, type RedisCommandSettings } from './redis-commands.js';
 import type { RedisConnection } from './redis-connection.js';
 import { RedisHints } from './redis-hints.js';
 import { RedisKeys } from './redis-keys.js';
+import { RedisTickets } from './redis-tickets.js';
 
 /** Settings of a Redis store. */
 export interface RedisLockStoreSettings extends RedisCommandSettings {
@@ -54,6 +55,7 @@ export class RedisLockStore implements LockStore {
   private readonly attempts: RedisCommands;
   private readonly inbox: Inbox;
   private readonly admin: RedisAdmin;
+  readonly tickets: RedisTickets;
 
   private constructor(
     private readonly connection: RedisConnection,
@@ -66,12 +68,14 @@ export class RedisLockStore implements LockStore {
     this.admin = new RedisAdmin(connection, keys, connection.clock);
     if (durability === undefined) {
       this.acquireAll = this.commands.acquireAll;
+      this.tickets = new RedisTickets(connection, keys, this.commands);
       return;
     }
     const acknowledged = connectionTo(connection.template, credentials, clock).connection;
     // Its attempts wait for messages, which arrive for the first connection.
     acknowledged.waits = (ownerToken, lockKey) => connection.waits?.(ownerToken, lockKey);
     this.attempts = new RedisCommands(acknowledged, keys, settings, durability);
+    this.tickets = new RedisTickets(connection, keys, this.attempts);
   }
 
   /** Opens dedicated connections on the first command or `connect()`. A client of the application is only a template. */

@@ -1,6 +1,8 @@
 import type {
   AcquireAnswer,
   AcquireRequest,
+  MoveAnswer,
+  MoveRequest,
   ReleaseAnswer,
   ReleaseRequest,
   RenewAnswer,
@@ -9,6 +11,7 @@ import type {
 import { BUSY, FREE, GRANTED, GRANTED_NEXT, LOST, QUEUED, RENEWED } from '../protocol/reply-codes.js';
 import { AnsweredCommand, type ReplyWord } from './command.js';
 import type { CommandBatch } from './command-batch.js';
+import { moveAnswer } from './lock-commands.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
 import { isCount, isFencingToken, isFlag, isLeftMs } from './reply-checks.js';
@@ -99,6 +102,10 @@ export class RedisSemaphores {
       if (code === LOST) return 'lost';
       return code === RENEWED && isCount(x) ? x : undefined;
     });
+  }
+
+  move({ key, ownerToken, ttlMs, to }: MoveRequest): PromiseLike<MoveAnswer> {
+    return this.add<MoveAnswer>(key, `m ${ownerToken} ${ttlMs} ${to}`, true, moveAnswer);
   }
 
   private add<T>(key: string, text: string, wants: boolean, meaning: Meaning<T>): SemaphoreCommand<T> {

@@ -1,0 +1,244 @@
+import { isLockError, type LeaseLossReason } from '../errors.js';
+import { nameOfKey } from '../options/lock-name.js';
+import { Alarm } from '../runtime/timers.js';
+import type { LeaseTickets, MoveAnswer, MoveRequest, TicketRecord } from '../store/lock-store.js';
+import type { EngineContext } from './context.js';
+import { RECORD_EXTRA_MS } from './detaching.js';
+import type { WaitList } from './key-state.js';
+import { Grant, MOST_LATE_ANSWERS, restMs } from './lease/grant.js';
+import type { LeaseHandle } from './lease/lease-handle.js';
+import type { Lease } from './lease/lease.js';
+import { planOf } from './lease/lifetime-plan.js';
+import type { LockCall } from './lease/lock-call.js';
+import { noTickets, ofOtherConnection, ticketLost, ticketUnavailable } from './refusals.js';
+import { type DetachedLease, detachedLease, suffixOf, ticketOf, tokenOf } from './ticket.js';
+
+/** A call of `attach()`; its key and its name may come from the record of the ticket. */
+export type AttachCall = Omit<LockCall, 'key' | 'name'> & { readonly name?: string | undefined };
+
+/** What attaching needs of the engine. */
+export interface AttachingSettings {
+  /** The name of the module's connection. */
+  readonly connection: string;
+  /** Why a call can never be served. */
+  readonly faultOf: (call: LockCall) => Error | undefined;
+  /** A wait list with this call as its only caller. */
+  readonly newCaller: (
+    call: LockCall,
+    resolve: (lease: LeaseHandle) => void,
+    reject: (error: Error) => void,
+  ) => WaitList;
+  /** The lease of several keys, whose hold begins now. */
+  readonly begun: (leases: readonly Lease[], since: number) => Lease;
+}
+
+/** A ticket with its record. */
+interface FoundTicket {
+  readonly id: string;
+  readonly record: TicketRecord;
+  readonly lease: DetachedLease;
+}
+
+/** The token of a call without a definite result, until its lease has ended. */
+interface Unclear {
+  readonly to: string;
+  readonly forget: Alarm;
+}
+
+/** One key of a lease that travels to this process. */
+interface Part {
+  readonly call: LockCall;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Continues detached leases in this process, or releases them. See `Locks.attach` and `Locks.cancel`. */
+export class Attaching {
+  /**
+   * The owner tokens of calls without a definite result, by the detached token that they replace: a repeated call uses the same
+   * tokens, so it finds the lease that an earlier command has moved.
+   */
+  private readonly unclear = new Map<string, Unclear>();
+  /** Calls in progress, by their ticket. */
+  private readonly running = new Map<string, Promise<unknown>>();
+
+  constructor(
+    private readonly context: EngineContext,
+    private readonly settings: AttachingSettings,
+  ) {}
+
+  async attach(ticket: string, call: AttachCall): Promise<Lease> {
+    // A concurrent call of this process waits for the result of this one.
+    const before = this.running.get(ticket);
+    const attached = before === undefined ? this.attachNow(ticket, call) : before.then(() => this.attach(ticket, call));
+    if (before !== undefined) return attached;
+    const settled = attached.then(
+      () => this.running.delete(ticket),
+      () => this.running.delete(ticket),
+    );
+    this.running.set(ticket, settled);
+    return attached;
+  }
+
+  private async attachNow(ticket: string, call: AttachCall): Promise<Lease> {
+    const since = this.context.clock.now();
+    const found = await this.find(ticket, 'attach()', 'used');
+    if (found === undefined) throw ticketLost('expired');
+    const { record, lease, id } = found;
+    if (record.fate === 'released') throw ticketLost('released', lease);
+    const parts = this.partsOf(found, call);
+    const fault = parts.map((part) => this.settings.faultOf(part.call)).find((each) => each !== undefined);
+    if (fault !== undefined) throw fault;
+    const grants = await this.moveAll(parts, found);
+    for (const { from } of parts) this.forget(from);
+    this.context.kept.dropDetached(id);
+    // A holder learns of waiters and of a forced release only through the subscription.
+    void this.context.inbox.ready();
+    const leases = await Promise.all(parts.map((part, i) => this.serve(part.call, grants[i])));
+    return leases.length === 1 ? leases[0] : this.settings.begun(leases, since);
+  }
+
+  /** Releases a detached lease; resolves with whether the ticket still held it. */
+  async cancel(ticket: string): Promise<boolean> {
+    const { store, abandoned, kept } = this.context;
+    const found = await this.find(ticket, 'cancel()', 'released');
+    if (found === undefined) return false;
+    const { lease, id } = found;
+    const results = await Promise.allSettled(
+      lease.keys.map(async (key, i) => {
+        const name = { key, ownerToken: tokenOf(id, lease, i) };
+        try {
+          const { outcome } = await store.release({ ...name, kind: lease.kind });
+          return outcome !== 'lost';
+        } catch (error) {
+          abandoned.abandon(name, lease.ttlMs);
+          throw ticketUnavailable('cancel()', error as Error);
+        }
+      }),
+    );
+    kept.dropDetached(id);
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+    return results.some((result) => result.status === 'fulfilled' && result.value);
+  }
+
+  /** The ticket with its record; `undefined` if there is none, or it is not readable. */
+  private async find(text: string, method: string, fate: 'used' | 'released'): Promise<FoundTicket | undefined> {
+    const tickets = this.ticketsFor(method);
+    const { id, isOfOtherName } = ticketOf(text, method, { ...this.settings, scope: tickets.scope });
+    const record = await tickets.mark(id, fate).catch((error: Error) => {
+      throw ticketUnavailable(method, error);
+    });
+    const lease = record && detachedLease(record.text);
+    if (lease !== undefined) return { id, record: record!, lease };
+    if (record === undefined && isOfOtherName) throw ofOtherConnection(method);
+    return undefined;
+  }
+
+  private ticketsFor(method: string): LeaseTickets {
+    const { tickets } = this.context.store;
+    if (tickets === undefined) throw noTickets(method);
+    return tickets;
+  }
+
+  private partsOf(found: FoundTicket, call: AttachCall): Part[] {
+    const { id, lease, record } = found;
+    const { kind, keys, permits, weight, heldMs, ttlMs } = lease;
+    const detachedMs = Math.max(0, ttlMs + RECORD_EXTRA_MS - record.leftMs);
+    const maxHoldMs = Math.floor(call.options.maxHoldMs - heldMs - detachedMs);
+    if (maxHoldMs <= 0) throw ticketLost('maxHold', lease);
+    const options = { ...call.options, kind, permits, weight, maxHoldMs, waitMs: 0 };
+    return keys.map((key, i) => {
+      const from = tokenOf(id, lease, i);
+      const to = this.unclear.get(from)?.to ?? this.context.tokens.next(suffixOf(lease));
+      return {
+        call: { ...call, key, name: call.name ?? nameOfKey(keys), options, multiKey: keys.length > 1 },
+        from,
+        to,
+      };
+    });
+  }
+
+  /** The call that gets the first key gets the others, so two calls never get a part each. */
+  private async moveAll(parts: readonly Part[], found: FoundTicket): Promise<Grant[]> {
+    const { abandoned } = this.context;
+    const [first, ...others] = parts;
+    const grants = [await this.move(first, found)];
+    const results = await Promise.allSettled(others.map((part) => this.move(part, found)));
+    for (const result of results) if (result.status === 'fulfilled') grants.push(result.value);
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed === undefined) return grants;
+    // A key that is gone makes the ticket useless. A key without an answer may still be moved by a repeated call.
+    if (isLockError(failed.reason, 'LEASE_LOST')) {
+      for (const { key, ownerToken, ttlMs } of grants) abandoned.abandon({ key, ownerToken }, ttlMs);
+    }
+    throw failed.reason;
+  }
+
+  /** Moves one key to this process; repeats the command while its lease would begin too late, as for other grants. */
+  private async move({ call, from, to }: Part, { id, lease, record }: FoundTicket): Promise<Grant> {
+    const { clock, watchdog } = this.context;
+    const { key, options } = call;
+    const { ttlMs } = planOf(options);
+    this.remember(from, to, ttlMs);
+    for (let late = 0; ; late += 1) {
+      const sentAt = clock.now();
+      const answer = await this.answer({ key, kind: lease.kind, ownerToken: from, to, ttlMs });
+      if (answer.outcome === 'lost') {
+        this.forget(from);
+        throw ticketLost(await this.reasonOf(record, id, answer.taken), lease);
+      }
+      const grant = new Grant(watchdog.check, key, to, ttlMs, sentAt, answer.fencingToken, 1, answer.waiting);
+      const leftMs = grant.validUntil - clock.now();
+      if (leftMs >= restMs(ttlMs) || (late >= MOST_LATE_ANSWERS && leftMs > 0)) return grant;
+      if (late >= MOST_LATE_ANSWERS) throw ticketUnavailable('attach()', TOO_LATE);
+    }
+  }
+
+  private async answer(request: MoveRequest): Promise<MoveAnswer> {
+    try {
+      return await this.ticketsFor('attach()').move(request);
+    } catch (error) {
+      throw ticketUnavailable('attach()', error as Error);
+    }
+  }
+
+  /**
+   * Why the detached token does not hold the key. Each call marks the record before it moves the lease, so a lease that no other
+   * call has marked was not used: it ended, or an operator released it.
+   */
+  private async reasonOf({ fate, leftMs }: TicketRecord, id: string, taken: boolean): Promise<LeaseLossReason> {
+    if (fate === 'used') return 'used';
+    if (leftMs <= RECORD_EXTRA_MS) return 'expired';
+    const now = await this.ticketsFor('attach()')
+      .mark(id, 'used')
+      .catch(() => undefined);
+    if (now !== undefined && now.marks > 1) return 'used';
+    return taken ? 'taken' : 'released';
+  }
+
+  /** The lease may end with this ttl, if the reply is lost and no call repeats. */
+  private remember(from: string, to: string, ttlMs: number): void {
+    if (this.unclear.has(from)) return;
+    const forget = new Alarm(() => this.unclear.delete(from));
+    this.unclear.set(from, { to, forget });
+    this.context.timers.add(forget, ttlMs + RECORD_EXTRA_MS);
+  }
+
+  private forget(from: string): void {
+    const unclear = this.unclear.get(from);
+    if (unclear === undefined) return;
+    this.context.timers.remove(unclear.forget);
+    this.unclear.delete(from);
+  }
+
+  private serve(call: LockCall, grant: Grant): Promise<LeaseHandle> {
+    return new Promise((resolve, reject) => {
+      const list = this.settings.newCaller(call, resolve, reject);
+      list.state.granted(list, grant, this.context.clock.now());
+      this.context.changed(list.state);
+    });
+  }
+}
+
+const TOO_LATE = new Error('its answers came too late to prove the lease.');

@@ -1,0 +1,21 @@
+import type { Replies } from './reply.js';
+import { ARGV, KEYS, redis } from './server.js';
+
+/**
+ * Marks the record of a ticket, whose first mark says what happened to the ticket. Each call marks the record before it moves or
+ * releases the lease, so a process whose move found another owner learns from a second mark that the ticket was used.
+ *
+ * Keys: the record, a string: the text of the lease, and behind it the marks. It expires some time after the lease.
+ * Arguments: the mark, a letter.
+ * @returns the record before the call, and the milliseconds until it ends; an empty list if there is no record
+ */
+export function runMarkTicket(): Replies {
+  const [record] = KEYS;
+  const [mark] = ARGV;
+  const before = redis.call('GET', record);
+  if (before === false) return [];
+  const leftMs = redis.call('PTTL', record);
+  if (leftMs <= 0) return [];
+  redis.call('SET', record, before + mark, 'PX', leftMs);
+  return [before, leftMs];
+}
