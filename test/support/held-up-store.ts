@@ -4,14 +4,18 @@ import type { LockStore } from '../../libs/distribute-lock/src/store/lock-store.
 export type Detour = (ask: () => Promise<unknown>) => Promise<unknown>;
 
 export type Detours = Partial<
-  Record<'subscribe' | 'acquire' | 'acquireAll' | 'release' | 'renew' | 'downgrade' | 'force', Detour>
+  Record<
+    'subscribe' | 'acquire' | 'acquireAll' | 'release' | 'renew' | 'downgrade' | 'force' | 'move' | 'keep' | 'mark',
+    Detour
+  >
 >;
 
 /** A store whose commands pass through the `detours` that are set at the time of the call. */
-export function withDetours(store: LockStore, detours: Detours): LockStore {
+export function withDetours<T extends object = LockStore>(store: T, detours: Detours): T {
   return new Proxy(store, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);
+      if (name === 'tickets' && value instanceof Object) return withDetours(value, detours);
       if (typeof value !== 'function') return value;
       return (...args: unknown[]) => {
         const ask = async (): Promise<unknown> => Reflect.apply(value, target, args) as unknown;

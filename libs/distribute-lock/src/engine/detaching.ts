@@ -102,6 +102,9 @@ function detachedLeaseOf(leases: readonly LeaseHandle[], ttlMs: number): Detache
 
 /** Moves one lease to the token of its ticket. */
 class Detachment extends Replacement {
+  /** The times of the grant before a command that may have shortened its lease. */
+  private before: Pick<Grant, 'ttlMs' | 'validUntil' | 'endsAt' | 'mostMs' | 'toShorten'> | undefined;
+
   constructor(
     context: EngineContext,
     override readonly lease: LeaseHandle,
@@ -119,6 +122,7 @@ class Detachment extends Replacement {
 
   protected async send(ttlMs: number): Promise<RenewAnswer> {
     const { key, ownerToken, kind } = this.grant;
+    this.shorten(ttlMs);
     try {
       const answer = await this.tickets.move({ key, ownerToken, kind, to: this.to, ttlMs });
       if (answer.outcome === 'granted') return answer.waiting;
@@ -133,7 +137,19 @@ class Detachment extends Replacement {
   }
 
   protected notReplaced(sent: boolean): void {
-    if (sent) this.abandon();
+    if (sent) return this.abandon();
+    if (this.before !== undefined) Object.assign(this.grant, this.before);
+  }
+
+  /** The command may shorten the lease, and its reply may be lost, so the process relies on no longer lease from now on. */
+  private shorten(ttlMs: number): void {
+    const { grant, context } = this;
+    const now = context.clock.now();
+    if (now + ttlMs >= grant.endsAt) return;
+    const { ttlMs: ttl, validUntil, endsAt, mostMs, toShorten } = grant;
+    this.before ??= { ttlMs: ttl, validUntil, endsAt, mostMs, toShorten };
+    grant.shorten(now, ttlMs);
+    context.watchdog.watch(grant);
   }
 
   protected replaced(): void {

@@ -106,8 +106,8 @@ export abstract class Replacement extends Retry {
   /** The server rejected the command. The lease is unchanged, and its renewal may be overdue. */
   private refused(error: Error): void {
     this.lease.leaving = undefined;
-    this.context.watchdog.watch(this.grant);
     this.notReplaced(this.sent);
+    this.context.watchdog.watch(this.grant);
     this.settle?.reject(this.failure(error));
   }
 
