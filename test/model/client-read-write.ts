@@ -1,5 +1,6 @@
 /** What only processes with read/write locks do: downgrade and take over. */
 import { processName, sent, type KindMoves } from './client.js';
+import { ticketOf } from './rules.js';
 import { ABANDONED, FREE, HOLDING, TRYING, VOID } from './state.js';
 
 export const moveReadWrite: KindMoves = (rules, state, slot, emit) => {
@@ -15,6 +16,8 @@ export const moveReadWrite: KindMoves = (rules, state, slot, emit) => {
     emit(copy, () => `${processName(rules, slot)} takes the lock over with ${names.tokens[slot]}`, false);
   }
   if (phase !== HOLDING && phase !== VOID) return;
+  // A process makes one change of a lease at a time, and a change without a reply ends the lease.
+  if (config.tickets && state.phases[ticketOf(rules, slot)] === TRYING) return;
   const reader = config.slots.findIndex(({ isReader }, i) => isReader && state.phases[first + i] === FREE);
   const copy = reader < 0 ? undefined : sent(rules, state, 'g', slot, first + reader);
   if (copy === undefined) return;

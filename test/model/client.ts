@@ -112,11 +112,14 @@ export const processName = (rules: Rules, slot: number): string =>
 export function receive(rules: Rules, state: State, command: Command, reply: Reply): void {
   const { config, names } = rules;
   const { op, slot, next, age } = command;
-  if ((state.live & (1 << names.processOfSlot(slot))) === 0) return;
+  // A process that attaches a lease sends a command for a token that is not its own.
+  const sender = names.isDetached(slot) && next >= 0 ? next : slot;
+  if ((state.live & (1 << names.processOfSlot(sender))) === 0) return;
   const [code, x, y] = reply;
   const left = config.ttlMs - age;
   const isUsed = typeof x === 'number' && !isSmall(x, state.now);
   if (op === 'd') return;
+  if (op === 't') return moved(rules, state, command, reply);
   if (op === 'n' || op === 'e') {
     if (code === RENEWED && op === 'n') extend(state, slot, left);
     else if (code === LOST) end(state, slot);
@@ -139,6 +142,22 @@ export function receive(rules: Rules, state: State, command: Command, reply: Rep
   } else if (code === BUSY && op === 'a' && state.phases[slot] === TRYING) state.phases[slot] = ABANDONED;
 }
 
+/** The reply to a process that moved a lease: to a ticket, or from a ticket to a token of its own. */
+function moved({ config, names }: Rules, state: State, { slot, next, age }: Command, [code, x]: Reply): void {
+  const isUsed = code === GRANTED && !isSmall(Number(x), state.now);
+  if (!names.isDetached(next)) {
+    if (code === GRANTED) grant(state, next, config.ttlMs - age, isUsed);
+    else if (state.phases[next] === TRYING) state.phases[next] = ABANDONED;
+    return;
+  }
+  if (code === LOST || code === GRANTED) end(state, slot);
+  // It may have been used or cancelled since, if this reply is to a repeated command.
+  if (state.phases[next] !== TRYING) return;
+  const left = config.detachedMs - age;
+  state.phases[next] = code === GRANTED && left > 0 ? HOLDING : ABANDONED;
+  state.lefts[next] = state.phases[next] === HOLDING ? left : 0;
+}
+
 function grant(state: State, slot: number, left: number, isUsed: boolean): void {
   if (state.phases[slot] === TRYING) {
     state.phases[slot] = isUsed && left > 0 ? HOLDING : ABANDONED;
@@ -148,7 +167,7 @@ function grant(state: State, slot: number, left: number, isUsed: boolean): void 
 
 /** A command that shortens the lease may still be executed, so the process relies on no longer lease. */
 const isShortening = (state: State, slot: number): boolean =>
-  state.flight.some((command) => command.op === 'e' && command.slot === slot);
+  state.flight.some((command) => (command.op === 'e' || command.op === 't') && command.slot === slot);
 
 /** Renews for one millisecond, exactly. */
 function shorten(rules: Rules, state: State, slot: number, emit: Emit): void {

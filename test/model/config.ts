@@ -28,6 +28,10 @@ export interface Config {
   /** Numbers of `store/protocol.ts`, as multiples of the step of the clock, which is 1 ms. Their order is the real one. */
   readonly durations: Readonly<Record<string, number>>;
   readonly ttlMs: number;
+  /** Whether leases may be detached: a further process that never runs has their tokens. */
+  readonly tickets: boolean;
+  /** Duration of a detached lease, which is shorter than that of other leases. */
+  readonly detachedMs: number;
 }
 
 const DURATIONS = { SHORT_OFFER_MS: 1, EXECUTION_LIMIT_MS: 1, CLAIM_WINDOW_MS: 2, QUEUE_TTL_MS: 4 };
@@ -42,7 +46,7 @@ const SLOTS: Readonly<Record<Kind, readonly Slot[]>> = {
 };
 
 /** @param processes - 2 or 3 */
-export function configOf(kind: Kind, processes: number, flight: number): Config {
+export function configOf(kind: Kind, processes: number, flight: number, tickets = false): Config {
   return {
     kind,
     processes,
@@ -53,5 +57,7 @@ export function configOf(kind: Kind, processes: number, flight: number): Config 
     permits: 2,
     durations: DURATIONS,
     ttlMs: 3,
+    tickets,
+    detachedMs: 2,
   };
 }

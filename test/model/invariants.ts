@@ -1,7 +1,7 @@
 /** What must be true after each command, and in each state. */
 import { GRANTED, GRANTED_NEXT, REFUSED, RENEWED } from '../../libs/distribute-lock/src/store/protocol/reply-codes.js';
-import type { Reply, Rules } from './rules.js';
-import { HOLDING, type Command, type Entry, type State } from './state.js';
+import { ticketOf, type Reply, type Rules } from './rules.js';
+import { HOLDING, TRYING, type Command, type Entry, type State } from './state.js';
 
 /** Returns the sentence of the invariant that does not hold, or undefined. */
 export function brokenByCommand(
@@ -36,7 +36,7 @@ function brokenDeadline(
 ): string | undefined {
   if (age <= config.durations.EXECUTION_LIMIT_MS) return undefined;
   const broken = 'a command after its deadline has no effect for its process';
-  if ('awms'.includes(op)) return before.entries.every((entry, i) => entry === after.entries[i]) ? undefined : broken;
+  if ('awmst'.includes(op)) return before.entries.every((entry, i) => entry === after.entries[i]) ? undefined : broken;
   if (op !== 'r') return undefined;
   if (code === GRANTED_NEXT) return broken;
   const isNew = (index: number): boolean =>
@@ -67,10 +67,13 @@ function brokenLease(
   rules: Rules,
   before: State,
   after: State,
-  { op, slot }: Command,
+  { op, slot, next }: Command,
   [code]: Reply,
 ): string | undefined {
   if (op === 's') return undefined;
+  if (op === 't' && code === GRANTED && leaseEnd(rules, before, slot) === 0 && leaseEnd(rules, before, next) === 0) {
+    return 'a move continues a lease';
+  }
   if (op === 'n' && code === RENEWED && leaseEnd(rules, before, slot) === 0) {
     return 'a renewal does not revive a lease that has ended';
   }
@@ -99,7 +102,8 @@ function brokenExclusion({ config, names }: Rules, { phases, entries, now }: Sta
   const writers = [0, 0];
   let readers = 0;
   for (let slot = 0; slot < phases.length; slot += 1) {
-    if (phases[slot] !== HOLDING) continue;
+    // No process works under a detached lease; `brokenPromise` checks that the server keeps it.
+    if (phases[slot] !== HOLDING || names.isDetached(slot)) continue;
     const { lock, isReader, weight } = config.slots[slot % config.slots.length];
     used += weight;
     if (isReader) readers += 1;
@@ -137,10 +141,17 @@ function brokenPromise(rules: Rules, state: State): string | undefined {
       lock.value?.startsWith(names.tokens[slot].slice(0, 23))
     )
       continue;
+    if (isDetaching(rules, state, slot, until)) continue;
     return 'the server keeps a lease as long as its holder relies on it';
   }
   return undefined;
 }
+
+/** The server has moved the lease to the token of a ticket that no process knows yet, and keeps it as long. */
+const isDetaching = (rules: Rules, state: State, slot: number, until: number): boolean =>
+  rules.config.tickets &&
+  state.phases[ticketOf(rules, slot)] === TRYING &&
+  leaseEnd(rules, state, ticketOf(rules, slot)) >= until;
 
 function brokenKeys({ config, names }: Rules, { entries, now }: State): string | undefined {
   const longest = now + Math.max(config.ttlMs, config.durations.QUEUE_TTL_MS);

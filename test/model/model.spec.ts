@@ -22,7 +22,7 @@ describe.each(KINDS)('The rules, with the kind %s', (kind) => {
     'break no invariant in the first states',
     async () => {
       const searches = (await model('--kind', kind, '--sample')).trim().split('\n');
-      expect(searches).toHaveLength(4);
+      expect(searches).toHaveLength(5);
       for (const search of searches) expect(search).toMatch(/^.*: [\d,]{5,} states, .* depth \d+/);
     },
     LIMIT_MS,

@@ -1,6 +1,7 @@
 /** All moves from one state: of the network, of the processes, of the server and of time. */
 import { moveReadWrite } from './client-read-write.js';
 import { moveMultiKey } from './client-multi-key.js';
+import { moveHolder, moveTicket, useTicket } from './client-ticket.js';
 import { isDowngrading, moveToken, peersOf, receive, voidHolders, type Emit, type KindMoves } from './client.js';
 import type { Kind } from './config.js';
 import { GRANTED, GRANTED_NEXT, TOO_LATE } from '../../libs/distribute-lock/src/store/protocol/reply-codes.js';
@@ -34,12 +35,17 @@ const MOVES: Readonly<Record<Kind, KindMoves>> = {
 export function movesFrom(rules: Rules, state: State, onlyGood: boolean, emit: Emit): void {
   state.flight.forEach((command, i) => moveCommand(rules, state, command, i, onlyGood, emit));
   for (let slot = 0; slot < state.phases.length; slot += 1) {
+    if (rules.names.isDetached(slot)) {
+      if (!onlyGood) moveTicket(rules, state, slot, emit);
+      continue;
+    }
     if ((state.live & (1 << rules.names.processOfSlot(slot))) === 0) continue;
     if (state.phases[slot] === TRYING) attempt(rules, state, slot, emit);
     if (state.phases[slot] === ABANDONED) undo(rules, state, slot, emit);
     if (onlyGood) continue;
     moveToken(rules, state, slot, isFirstFree(rules, state, slot), emit);
     MOVES[rules.config.kind](rules, state, slot, emit);
+    moveHolder(rules, state, slot, emit);
   }
   if (!onlyGood) {
     moveProcesses(rules, state, emit);
@@ -97,6 +103,8 @@ function executed(rules: Rules, state: State, command: Command): { after: State;
   if ((reply[0] === GRANTED || reply[0] === GRANTED_NEXT) && !isSmall(Number(reply[1]), state.now)) {
     after.largest = Math.max(state.largest, Number(reply[1]) + (command.op === 'm' ? 1 : 0));
   }
+  if (command.op === 't' && reply[0] === GRANTED && rules.names.isDetached(command.slot))
+    useTicket(after, command.slot);
   if (command.op === 's' && reply[0] !== TOO_LATE) voidHolders(rules, after, 0, command.slot);
   return { after, reply, label };
 }

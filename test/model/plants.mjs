@@ -13,6 +13,7 @@ const PERMITS = 'permits in use never exceed the number of permits';
 const SERVED = 'every waiter can still be served';
 const REVIVED = 'a renewal does not revive a lease that has ended';
 const EXPIRES = 'every key expires';
+const MOVES = 'a move continues a lease';
 
 const plant = (kind, name, what, file, measure, without, invariant) => ({
   kind,
@@ -350,5 +351,53 @@ export const PLANTS = [
     'fencingTokens(count);\n',
     'fencingTokens(1);\n',
     FENCE,
+  ),
+  exclusive(
+    'move-of-any-owner',
+    'a move compares the holder with its token',
+    'read-write',
+    '  if (owner !== token) return [LOST, owner === false ? 0 : 1, 0];\n  assignTo(lock, to, ttlMs);',
+    '  if (owner === false) return [LOST, 0, 0];\n  assignTo(lock, to, ttlMs);',
+    MOVES,
+  ),
+  exclusive(
+    'move-of-free-lock',
+    'a move takes no free lock, after its lease has ended',
+    'read-write',
+    '  if (owner !== token) return [LOST, owner === false ? 0 : 1, 0];\n  assignTo(lock, to, ttlMs);',
+    '  if (owner !== token && owner !== false) return [LOST, 1, 0];\n  assignTo(lock, to, ttlMs);',
+    MOVES,
+  ),
+  exclusive(
+    'move-without-number',
+    'a move issues a larger fencing token',
+    'read-write',
+    "  return [GRANTED, fencingTokens(1), redis.call('ZCARD', queue)];\n}",
+    "  return [GRANTED, nowMs() * 1000 - 5, redis.call('ZCARD', queue)];\n}",
+    FENCE,
+  ),
+  exclusive(
+    'late-move',
+    'a move has no effect after its deadline',
+    'read-write',
+    '  if (isLate(deadlineMs)) return [TOO_LATE, nowMs(), 0];\n  const owner',
+    '  const owner',
+    DEADLINE,
+  ),
+  semaphore(
+    'move-without-lease',
+    'a move needs the lease of its token',
+    'semaphore',
+    '  if (!isRepeated && ends[token] === undefined) return [LOST, 0, 0];',
+    '',
+    MOVES,
+  ),
+  semaphore(
+    'move-beside-lease',
+    'a move ends the lease of its token',
+    'semaphore',
+    '    takeBack(state, token);\n    give(state, to,',
+    '    give(state, to,',
+    PERMITS,
   ),
 ];

@@ -73,6 +73,7 @@ export class Rules {
     const { kind, processes, slots } = this.config;
     if (op === 'm') return 'multi-key';
     if (kind === 'semaphore') return 'semaphore';
+    if (op === 't') return 'readwrite';
     if (kind !== 'read-write') return 'lock';
     const isReader = slots[slot % slots.length].isReader;
     const isLast = this.names.processOfSlot(slot) === processes - 1;
@@ -107,6 +108,8 @@ export class Rules {
         return `r ${token} ${next < 0 ? '-' : tokens[next]} ${ttlMs} 1 ${deadline}`;
       case 'g':
         return `g ${token} ${ttlMs} ${tokens[next]}`;
+      case 't':
+        return `m ${token} ${this.names.isDetached(next) ? this.config.detachedMs : ttlMs} ${tokens[next]} ${deadline}`;
       case 'm':
         return `${ttlMs} ${deadline} ${token} ${tokens[next]}`;
       default:
@@ -121,3 +124,7 @@ function isSame(one: Entry | undefined, other: Entry): boolean {
   // Scores of ended leases are equal in a state, so their order may differ from that of the server.
   return one.members.every((member, i) => other.scores[other.members.indexOf(member)] === one.scores[i]);
 }
+
+/** The slot of the ticket as which a process detaches the lease of a slot. */
+export const ticketOf = ({ config: { processes, slots } }: Rules, slot: number): number =>
+  processes * slots.length + (slot % slots.length);

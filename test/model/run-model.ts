@@ -66,6 +66,7 @@ function partsOf(kind: Kind, states: number): Part[] {
   return [
     { what: `${processes} processes`, config: configOf(kind, processes, flight), limits: { states, onDepth } },
     { what: 'deep, 2 processes', config: configOf(kind, 2, 1), limits: { states, onDepth } },
+    { what: 'a ticket, 2 processes', config: configOf(kind, 2, 2, true), limits: { states, onDepth } },
     {
       what: 'waiters, 2 processes',
       config: configOf(kind, 2, 2),
@@ -100,7 +101,7 @@ function showViolation({ violation }: Found): void {
 }
 
 /** Short names of processes. */
-const readable = (move: string): string => move.replace(/([ABC])\1{21}/g, '$1');
+const readable = (move: string): string => move.replace(/([ABCT])\1{21}/g, '$1');
 
 async function runKind(kind: Kind, states: number): Promise<boolean> {
   for (const part of partsOf(kind, states)) {

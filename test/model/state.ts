@@ -55,7 +55,7 @@ export interface State {
 const BEGIN = 1_700_000_030_000;
 const STAMPS = 2 ** 16;
 const READERS_FROM = -(2 ** 36);
-const OPS = 'awdrngsme';
+const OPS = 'awdrngsmet';
 /** Length of a state in bytes. */
 export const WIDTH = 96;
 
@@ -82,7 +82,8 @@ export class Names {
   private used = 0;
 
   constructor(readonly config: Config) {
-    this.processes = Array.from({ length: config.processes }, (_, p) => 'ABC'.charAt(p).repeat(22));
+    const names = [...'ABC'].slice(0, config.processes).concat(config.tickets ? ['T'] : []);
+    this.processes = names.map((name) => name.repeat(22));
     this.tokens = this.processes.flatMap((process) =>
       config.slots.map(({ suffix }, s) => `${process}:${s + 1}${suffix}`),
     );
@@ -106,6 +107,11 @@ export class Names {
     return Math.floor(slot / this.config.slots.length);
   }
 
+  /** Whether the slot has the token of a detached lease. */
+  isDetached(slot: number): boolean {
+    return this.processOfSlot(slot) >= this.config.processes;
+  }
+
   private idOf(text: string): number {
     let id = this.ids.get(text);
     if (id === undefined) {
@@ -118,14 +124,14 @@ export class Names {
   }
 
   first(): State {
-    const { processes, slots, locks } = this.config;
+    const { processes, locks } = this.config;
     const all = 2 ** processes - 1;
     return {
       now: BEGIN,
       entries: Array.from({ length: 1 + 4 * locks }, () => undefined),
       largest: 0,
-      phases: Array.from({ length: processes * slots.length }, () => FREE),
-      lefts: Array.from({ length: processes * slots.length }, () => 0),
+      phases: this.tokens.map(() => FREE),
+      lefts: this.tokens.map(() => 0),
       live: all,
       subscribed: all,
       flight: [],
