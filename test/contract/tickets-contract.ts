@@ -200,7 +200,7 @@ export function describeTicketsContract(makeWorld: () => World, tag = ''): void 
     expect(next[0]?.isHeld()).toBe(true);
     for (const key of keys) expect(next[0]?.fencingTokens.get(key)).toBeGreaterThan(lease.fencingTokens.get(key)!);
     const again = await next[0]?.detach({ ttl: '20s' });
-    expect(await there.locks.cancel(again!)).toBe(true);
+    expect(await there.locks.cancel(again)).toBe(true);
     for (const key of keys) expect(await world.owner(key)).toBeUndefined();
   });
 

@@ -37,7 +37,7 @@ function quorumWorld(options: RedisOptions = {}): World {
     handsOver: false,
     counted: true,
     exclusiveOnly: true,
-    lacks: ['acquireAll', 'force', 'hints', 'inspect', 'order', 'read', 'semaphore', 'steal'],
+    lacks: ['acquireAll', 'force', 'hints', 'inspect', 'order', 'read', 'semaphore', 'steal', 'tickets'],
     store: () =>
       connectStore(
         'connection',

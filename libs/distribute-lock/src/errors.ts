@@ -204,7 +204,17 @@ export class LockUsageError extends LockError {
  * @public
  */
 export type LeaseLossReason =
-  'blocked' | 'expired' | 'maxHold' | 'outage' | 'deleted' | 'taken' | 'forced' | 'shutdown' | 'released' | 'used' | 'forgotten';
+  | 'blocked'
+  | 'expired'
+  | 'maxHold'
+  | 'outage'
+  | 'deleted'
+  | 'taken'
+  | 'forced'
+  | 'shutdown'
+  | 'released'
+  | 'used'
+  | 'forgotten';
 
 /** Details of a {@link LeaseLostError}. @public */
 export interface LeaseLostErrorDetails extends LockErrorDetails {

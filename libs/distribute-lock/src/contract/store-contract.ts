@@ -4,11 +4,19 @@ import { exclusiveRules } from './rules/exclusive-rules.js';
 import { kindRules } from './rules/kind-rules.js';
 import { leaseRules } from './rules/lease-rules.js';
 import { operationRules } from './rules/operation-rules.js';
+import { ticketRules } from './rules/ticket-rules.js';
 import { waitingRules } from './rules/waiting-rules.js';
 import { hasFeature, type RuleText, type StoreRule } from './store-rule.js';
 import { type StoreProcess, Trial } from './trial.js';
 
-const RULES: readonly RuleText[] = [...exclusiveRules, ...leaseRules, ...waitingRules, ...kindRules, ...operationRules];
+const RULES: readonly RuleText[] = [
+  ...exclusiveRules,
+  ...leaseRules,
+  ...waitingRules,
+  ...kindRules,
+  ...operationRules,
+  ...ticketRules,
+];
 
 /** How a {@link StoreContract} opens stores. @public */
 export interface StoreContractOptions {

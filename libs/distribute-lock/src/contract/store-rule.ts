@@ -3,7 +3,7 @@ import type { Trial } from './trial.js';
 
 /**
  * What a {@link StoreRule} is about. `'exclusive'` applies to every store, the others to stores that have the part:
- * - `'renewOne'`, `'acquireAll'`, `'inspect'`, `'force'`, `'hints'`: the member of that name
+ * - `'renewOne'`, `'acquireAll'`, `'inspect'`, `'force'`, `'hints'`, `'tickets'`: the member of that name
  * - `'steal'`: the member `revoked`
  * - `'read'`, `'semaphore'`: the kind is in `kinds`
  * - `'order'`: `ordered` is not `false`
@@ -21,7 +21,8 @@ export type StoreFeature =
   | 'read'
   | 'renewOne'
   | 'semaphore'
-  | 'steal';
+  | 'steal'
+  | 'tickets';
 
 /** One rule of the contract between the lock engine and a store. @public */
 export interface StoreRule {

@@ -299,7 +299,7 @@ export class LeaseHandle extends Lease implements Holder {
   /** Detaches the leases of one call together. */
   static async detachAll(leases: readonly LeaseHandle[], options: DetachOptions): Promise<string> {
     // Callers without types may pass nothing.
-    const { ttl } = (options as DetachOptions | undefined) ?? NO_TTL;
+    const { ttl } = Object(options) as DetachOptions;
     const ttlMs = durationMs('ttl', ttl, MIN_TTL_MS, LONGEST_DETACHED_MS);
     for (const lease of leases) lease.checkDetachable();
     return leases[0].engine.detach(leases, ttlMs);
@@ -447,8 +447,6 @@ export class LeaseHandle extends Lease implements Holder {
     );
   }
 }
-
-const NO_TTL = {} as DetachOptions;
 
 export const notDowngraded = ({ name, key }: LockCall, why: string): LockUsageError =>
   new LockUsageError(`The lease of "${name}" cannot be downgraded: ${why}.`, { key });
