@@ -1,6 +1,6 @@
 /**
- * Detached leases: a holder moves its lease to the token of a ticket, which no process renews, and a process that knows the
- * ticket moves it to a token of its own, or releases it. Until the reply arrives no process knows the ticket, and its token is
+ * Detached leases: a holder moves its lease to the token of a ticket, which no process renews. A process that knows the ticket
+ * moves it to one of its tokens, or releases it. Until the reply arrives no process knows the ticket, and its token is
  * TRYING; afterwards it is HOLDING until it is used, cancelled or expired.
  */
 import { processName, sent, type KindMoves } from './client.js';

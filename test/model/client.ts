@@ -142,7 +142,7 @@ export function receive(rules: Rules, state: State, command: Command, reply: Rep
   } else if (code === BUSY && op === 'a' && state.phases[slot] === TRYING) state.phases[slot] = ABANDONED;
 }
 
-/** The reply to a process that moved a lease: to a ticket, or from a ticket to a token of its own. */
+/** The reply to a process that moved a lease: to a ticket, or from a ticket to one of its tokens. */
 function moved({ config, names }: Rules, state: State, { slot, next, age }: Command, [code, x]: Reply): void {
   const isUsed = code === GRANTED && !isSmall(Number(x), state.now);
   if (!names.isDetached(next)) {

@@ -175,6 +175,17 @@ describe('attach()', () => {
     await expect(attach(there, ticket)).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'used' });
   });
 
+  it('renews the lease, and counts the time before for maxHold', async () => {
+    const { clock, there, ticket } = await detached();
+    await clock.pass(60_000);
+    await expect(attach(there, ticket, { maxHoldMs: 60_000 })).rejects.toMatchObject({ reason: 'maxHold' });
+    const lease = await attach(there, ticket, { ttlMs: 3_000, maxHoldMs: 90_000 });
+    await clock.pass(29_000);
+    expect(lease.isHeld()).toBe(true);
+    await clock.pass(1_000);
+    expect(lease.signal.reason).toMatchObject({ reason: 'maxHold' });
+  });
+
   it('can be repeated by any process when the command did not reach the store', async () => {
     const { here, there, ticket } = await detached();
     there.detours.move = away;
