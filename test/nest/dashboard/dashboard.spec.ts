@@ -101,12 +101,36 @@ describe('LockDashboardModule', () => {
     expect(words('plain')[0]).toBe(`${hostname()} ${process.pid}`);
     for (const name of ['foreign', 'plain']) expect(words(name)[1]).toBeGreaterThan(Date.now() + 30_000);
     const lane = (name: string) => (page.latest('lanes') as unknown[][]).find((each) => each[1] === name);
-    await eventually(() => expect(lane('plain')?.[4]).toEqual([`${hostname()} ${process.pid}`, expect.any(Number)]));
+    await eventually(() => expect(lane('plain')?.[4]).toEqual([`${hostname()} ${process.pid}`, expect.any(Number), 0]));
     leaving.abort();
     await Promise.all(waiting);
     await lease.release();
     await close();
   }, 30_000);
+
+  it('shows a detached lease with its end, also while a caller waits, and releases it by force', async () => {
+    const { url, locks, close } = await start({ dashboard: { allowForceRelease: true } });
+    const page = await PageReader.open(url);
+    await eventually(() => expect(page.deltas).not.toEqual([]));
+    const ticket = await (await locks.acquire('seat:1', { name: 'Seats.reserve' })).detach({ ttl: '10m' });
+    const leaving = new AbortController();
+    const next = locks.acquire('seat:1', { wait: '60s', signal: leaving.signal }).catch(() => undefined);
+
+    const row = () => page.all<unknown[]>('rows').findLast((each) => each[7] === 1) ?? [];
+    await eventually(() => expect(row()[8]).toEqual(['', expect.any(Number), 1]), 10_000);
+    await eventually(() => expect((row()[8] as number[])[1]).toBeGreaterThan(Date.now() + 500_000), 10_000);
+    await eventually(() => expect((page.latest('lanes') as unknown[][])[0]?.[4]).toEqual(row()[8]), 10_000);
+    leaving.abort();
+    await next;
+    await eventually(() => expect(page.latest('cards')).toEqual([1, 0, 0, 0]), 10_000);
+
+    jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    expect(await (await release(url, row()[0])).json()).toEqual({ result: 'released' });
+    jest.restoreAllMocks();
+    await eventually(() => expect(page.latest('cards')).toEqual([0, 0, 0, 0]), 10_000);
+    await expect(locks.attach(ticket)).rejects.toMatchObject({ code: 'LEASE_LOST' });
+    await close();
+  }, 40_000);
 
   it('shows names without keys, unless showKeys is true', async () => {
     const hidden = await start();

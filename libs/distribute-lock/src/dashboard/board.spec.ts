@@ -63,6 +63,68 @@ describe('Board', () => {
     ]);
   });
 
+  describe('with a detached lease', () => {
+    const detached = (start: number, end: number): BarReport => hold(start, { end, outcome: 'detached' });
+    const end = AT + 60_000;
+    const tails = () => board.barsOf(REF).flatMap((bar) => (bar.outcome === 'detached' ? [bar.tail] : []));
+
+    beforeEach(() => receive(AT + 1_000, { gone: [REF], bars: [detached(AT, AT + 900)] }));
+
+    it('counts the lock as held, and finds it for a forced release', () => {
+      expect(board.locks()).toMatchObject({ held: 1, all: [{ ref: REF, name: 'Jobs.run', holders: [] }] });
+      expect(board.elsewhere.get(REF)).toEqual(['', 0, 1]);
+      expect(board.find(board.idOf(REF))).toMatchObject({ ref: REF });
+    });
+
+    it('draws the lease up to the end that the store names', () => {
+      const { revision } = board;
+      board.found(new Map([[REF, ['', end, 1]]]));
+      board.found(new Map([[REF, ['', end + 20, 1]]]));
+
+      expect(tails()).toEqual([end]);
+      expect(board.locks().all).toMatchObject([{ until: end }]);
+      expect(board.barsSince(revision, new Set([REF]))).toHaveLength(1);
+      expect(board.revision).toBe(revision + 1);
+    });
+
+    it.each([
+      ['is free', undefined],
+      ['has another holder', ['host 7', end, 0] as const],
+    ])('forgets the lease when the store says that the lock %s', (_, holder) => {
+      board.found(new Map([[REF, ['', end, 1]]]));
+      board.found(new Map([[REF, holder]]), board.revision, AT + 5_000);
+
+      expect(tails()).toEqual([AT + 5_000]);
+      expect(board.locks()).toEqual({ all: [], held: 0 });
+      expect(board.elsewhere.get(REF)).toEqual(holder);
+    });
+
+    it('keeps the lease when the answer of the store is older', () => {
+      const { revision } = board;
+      receive(AT + 2_000, { bars: [hold(AT + 1_500, { number: 1, end: AT + 1_800, outcome: 'detached' })] });
+      board.found(new Map([[REF, undefined]]), revision);
+
+      expect(board.detachedLocks).toEqual([REF]);
+    });
+
+    it('ends the lease when the next hold begins', () => {
+      receive(AT + 3_000, { locks: [lock({ holders: 1 })], bars: [hold(AT + 2_500, { number: 1 })] });
+
+      expect(tails()).toEqual([AT + 2_500]);
+      expect(board.detachedLocks).toEqual([]);
+      expect(board.elsewhere.size).toBe(0);
+    });
+
+    it('keeps the lease of a semaphore when another hold begins', () => {
+      const ref = 'default pool';
+      const kind = 'semaphore';
+      receive(AT, { bars: [hold(AT, { number: 5, ref, kind, end: AT + 1, outcome: 'detached' })] });
+      receive(AT, { bars: [hold(AT + 2, { number: 6, ref, kind })] });
+
+      expect(board.detachedLocks).toEqual([REF, ref]);
+    });
+  });
+
   it('names a lock after its latest calls, refused calls included', () => {
     receive(AT, { bars: [hold(AT, { name: 'Jobs.run', kind: 'read' })] });
     receive(AT, { bars: [hold(AT + 1, { name: 'Jobs.skip', kind: 'LOCK_CONTENDED', outcome: 'refused' })] });

@@ -12,8 +12,11 @@ const TIDY_MS = 2_000;
 const MOST_INSTANCES = 50;
 const MOST_LOCKS_EACH = 20_000;
 const MOST_BARS = 3_000;
+const MOST_DETACHED = 1_000;
 /** Names of calls in the title of a lock. */
 const MOST_NAMES = 3;
+/** Ends of leases that differ by less are one. */
+const SAME_END_MS = 300;
 /** Callers that begin to wait within this time are one bar, because summaries may report them one after another. */
 const TOGETHER_MS = 700;
 
@@ -48,7 +51,7 @@ export interface Bar {
   end: number;
   outcome: Outcome | 'waiting' | 'silent';
   count: number;
-  /** When the lease of an instance that does not respond ends; otherwise 0. */
+  /** When the lease ends, if its instance does not respond or has detached it; otherwise 0. */
   tail: number;
   /** Increases with every change of any bar. */
   revision: number;
@@ -62,8 +65,11 @@ export interface Title {
   readonly kind: string;
 }
 
-/** A holder that reports to no page: the name of its process, if known, and the end of its lease; 0 for none. */
-export type Elsewhere = readonly [label: string, until: number];
+/**
+ * A holder that reports to no page: the name of its process, if known, the end of its lease, 0 for none, and the number of detached
+ * leases.
+ */
+export type Elsewhere = readonly [label: string, until: number, detached: number];
 
 /** A lock, from the reports of all instances. */
 export interface Lock {
@@ -99,8 +105,10 @@ export class Board {
   private waitNumber = 0;
   revision = 0;
   private readonly titles = new Map<LockRef, Title>();
-  /** According to the store, the locks with waiters whose holders report to no page. */
-  elsewhere: ReadonlyMap<LockRef, Elsewhere> = new Map();
+  /** According to the store, the locks with detached leases, and those with waiters whose holders report to no page. */
+  readonly elsewhere = new Map<LockRef, Elsewhere>();
+  /** The latest bar whose lease was detached, by lock. The locks that were read last are at the end. */
+  private readonly detached = new Map<LockRef, Bar>();
   /** The last time of a bar, by lock. */
   readonly lastActive = new Map<LockRef, number>();
 
@@ -167,11 +175,60 @@ export class Board {
     for (const ref of this.touched) this.merge(ref);
     this.touched.clear();
     const all = [...this.merged.values()];
-    return (this.counted = { all, held: all.filter(({ holders }) => holders.length > 0).length });
+    const held = all.filter(({ ref, holders }) => holders.length > 0 || this.detached.has(ref)).length;
+    return (this.counted = { all, held });
   }
 
+  /** Whether an instance holds the lock or waits for it. */
   has(ref: LockRef): boolean {
-    return this.merged.has(ref);
+    const lock = this.merged.get(ref);
+    return lock !== undefined && lock.holders.length + lock.waiting > 0;
+  }
+
+  /** Locks that were detached, as far as this page knows. */
+  get detachedLocks(): LockRef[] {
+    return [...this.detached.keys()];
+  }
+
+  /**
+   * What the store says about these locks; `undefined` if it knows no holder.
+   * @param readAt - the revision when the store was read
+   */
+  found(holders: ReadonlyMap<LockRef, Elsewhere | undefined>, readAt = this.revision, now = Date.now()): void {
+    for (const ref of this.elsewhere.keys())
+      if (!holders.has(ref) && !this.detached.has(ref)) this.elsewhere.delete(ref);
+    for (const [ref, holder] of holders) {
+      const bar = this.detached.get(ref);
+      // The answer may be older than a lease that was detached in between.
+      if (bar !== undefined && bar.revision > readAt) continue;
+      if (holder === undefined) this.elsewhere.delete(ref);
+      else if (!isAbout(this.elsewhere.get(ref), holder)) this.elsewhere.set(ref, holder);
+      if (bar === undefined) continue;
+      if (holder === undefined || holder[2] === 0) this.detachedEnded(ref, now);
+      else this.stillDetached(bar);
+    }
+  }
+
+  private stillDetached(bar: Bar): void {
+    const { ref } = bar;
+    this.detached.delete(ref);
+    this.detached.set(ref, bar);
+    const [, until] = this.elsewhere.get(ref)!;
+    if (bar.tail === until) return;
+    this.touched.add(ref);
+    bar.tail = until;
+    bar.revision = ++this.revision;
+  }
+
+  /** Another hold has continued the lease, or it has ended. */
+  private detachedEnded(ref: LockRef, now: number): void {
+    this.detached.delete(ref);
+    this.touched.add(ref);
+    for (const bar of this.barsOf(ref)) {
+      if (bar.outcome !== 'detached' || (bar.tail !== 0 && bar.tail <= now)) continue;
+      bar.tail = now;
+      bar.revision = ++this.revision;
+    }
   }
 
   private merge(ref: LockRef): void {
@@ -182,6 +239,8 @@ export class Board {
       const own = here(report, place, offset);
       lock = lock === undefined ? own : joined(lock, own);
     }
+    const bar = this.detached.get(ref);
+    if (lock === undefined && bar !== undefined) lock = detachedOnly(bar);
     if (lock === undefined) this.merged.delete(ref);
     else this.merged.set(ref, lock);
   }
@@ -221,9 +280,10 @@ export class Board {
     return id;
   }
 
-  /** The lock with this opaque name, if an instance holds it. */
+  /** The lock with this opaque name, if an instance holds it, or if its lease is detached. */
   find(id: string): Lock | undefined {
-    return this.locks().all.find(({ ref, holders }) => holders.length > 0 && this.idOf(ref) === id);
+    const isHeld = ({ ref, holders }: Lock): boolean => holders.length > 0 || (this.elsewhere.get(ref)?.[2] ?? 0) > 0;
+    return this.locks().all.find((lock) => isHeld(lock) && this.idOf(lock.ref) === id);
   }
 
   private join(summary: Summary, now: number): KnownInstance {
@@ -287,7 +347,21 @@ export class Board {
     };
     if (end === 0) instance.open.set(number, bar);
     else instance.open.delete(number);
+    const before = this.detached.get(ref);
+    if (before !== undefined && kind === 'exclusive' && outcome !== 'refused' && bar.start > before.start) {
+      this.elsewhere.delete(ref);
+      this.detachedEnded(ref, bar.start);
+    }
     this.draw(bar);
+    if (outcome === 'detached') this.wasDetached(bar);
+  }
+
+  private wasDetached(bar: Bar): void {
+    const { ref } = bar;
+    if (this.detached.size >= MOST_DETACHED && !this.detached.has(ref)) return;
+    this.detached.set(ref, bar);
+    this.elsewhere.set(ref, ['', 0, 1]);
+    this.touched.add(ref);
   }
 
   private draw(bar: Bar): void {
@@ -341,6 +415,15 @@ interface WaitTimes {
   /** When the latest hold of the lock at this instance began, at most `now`. */
   readonly leftAt: number;
 }
+
+/** Whether both describe one holder. The store says how much time is left, so the end that follows from it varies a little. */
+const isAbout = (known: Elsewhere | undefined, [label, until, detached]: Elsewhere): boolean =>
+  known !== undefined && known[0] === label && known[2] === detached && Math.abs(known[1] - until) < SAME_END_MS;
+
+/** A lock that no instance holds or waits for. */
+const detachedOnly = ({ ref, name, kind, tail }: Bar): Lock => ({
+  ...{ ref, name, kind, holders: [], since: 0, until: tail, waiting: 0, waitingSince: 0 },
+});
 
 /** When the last caller left the wait; an earlier hold says nothing about it. */
 const changeOf = (wait: Bar | undefined, { now, leftAt }: WaitTimes): number =>

@@ -5,7 +5,7 @@ import { type BeforeApplicationShutdown, Inject, Injectable, Logger, type OnModu
 import { ModuleRef } from '@nestjs/core';
 
 import type { LockEngine } from '../engine/lock-engine.js';
-import type { LockHolderInfo } from '../engine/lock-inspection.js';
+import { isLockError } from '../errors.js';
 import { LockEvents } from '../events.js';
 import { LOCK_ENGINES } from '../nest/tokens.js';
 import { outside } from '../runtime/outside.js';
@@ -25,10 +25,12 @@ const ASK_MS = 4_000;
 const REQUESTED_FOR_MS = 10_000;
 /** The longest pause between two summaries. */
 const HEARTBEAT_MS = 1_000;
-/** How often the store is read for locks with waiters and without a known holder. */
+/** How often the store is read for detached leases, and for locks with waiters and without a known holder. */
 const LOOK_MS = 1_000;
 const MOST_PAGES = 20;
 const MOST_WATCHED = 40;
+/** Locks with detached leases that are read in one round, although no page shows them. */
+const MOST_HIDDEN = 20;
 
 /** Receives the changes for one page. */
 export interface PageClient {
@@ -217,7 +219,7 @@ export class LockDashboard implements OnModuleInit, BeforeApplicationShutdown {
       this.ask(this.again);
   }
 
-  /** Reads the holders of shown locks that no instance reports: foreign clients and instances without this module. */
+  /** Reads the holders that no instance reports: detached leases, foreign clients and instances without this module. */
   private look(board: Board, { all }: LockList, now: number): void {
     if (now - this.lookedAt < LOOK_MS) return;
     this.lookedAt = Infinity;
@@ -225,22 +227,34 @@ export class LockDashboard implements OnModuleInit, BeforeApplicationShutdown {
       [...this.pages].flatMap(({ view }) => view.shown.concat(view.watched)).slice(0, MOST_WATCHED),
     );
     const unknown = all.filter(({ ref, holders, waiting }) => waiting > 0 && holders.length === 0 && shown.has(ref));
-    void Promise.all(unknown.map(async ({ ref }) => [ref, await this.holderOf(ref)] as const)).then((found) => {
-      this.lookedAt = Date.now();
-      board.elsewhere = new Map(found.flatMap(([ref, holder]) => (holder === undefined ? [] : [[ref, holder]])));
-    });
+    const { detachedLocks } = board;
+    const hidden = detachedLocks.filter((ref) => !shown.has(ref)).slice(0, MOST_HIDDEN);
+    const refs = new Set([
+      ...unknown.map(({ ref }) => ref),
+      ...detachedLocks.filter((ref) => shown.has(ref)),
+      ...hidden,
+    ]);
+    const { elsewhere: known, revision } = board;
+    void Promise.all([...refs].map(async (ref) => [ref, await this.holderOf(ref, known.get(ref))] as const)).then(
+      (found) => {
+        this.lookedAt = Date.now();
+        board.found(new Map(found), revision);
+      },
+    );
   }
 
-  /** `undefined` if the lock is free, or the store does not say. */
-  private async holderOf(ref: LockRef): Promise<Elsewhere | undefined> {
+  /** `known` if the store does not answer; `undefined` if the lock is free, or the store cannot say. */
+  private async holderOf(ref: LockRef, known: Elsewhere | undefined): Promise<Elsewhere | undefined> {
     const [connection, key] = partsOf(ref);
-    const found = await this.engines
-      .get(connection)
-      ?.inspect(key)
-      .catch(() => undefined);
-    if (found?.held !== true) return undefined;
-    const [{ host, pid } = {} as Partial<LockHolderInfo>] = found.holders;
-    return [host === undefined ? '' : `${host} ${pid}`, found.remainingMs < 0 ? 0 : Date.now() + found.remainingMs];
+    try {
+      const { held, holders, remainingMs } = await this.engines.get(connection)!.inspect(key);
+      if (!held) return undefined;
+      const { host, pid } = holders.find((holder) => holder.host !== undefined) ?? {};
+      const detached = holders.filter((holder) => holder.detached === true).length;
+      return [host === undefined ? '' : `${host} ${pid}`, remainingMs < 0 ? 0 : Date.now() + remainingMs, detached];
+    } catch (error) {
+      return isLockError(error, 'LOCK_UNAVAILABLE') ? known : undefined;
+    }
   }
 
   /** Sends the changes of this instance to the own board, and to the instances that have requested them. */

@@ -220,13 +220,14 @@ export class Recorder {
     };
   }
 
-  private happened({ type, name, error }: LockEvent, subject: EventSubject): void {
+  private happened({ type, name, error, detached }: LockEvent, subject: EventSubject): void {
     const ref = refOf(this.connectionOf(subject.key), subject.key);
     if (type === 'acquired') {
       this.earlierEnded(ref);
       this.open.set(subject, this.begin(ref, name, laneOf(subject.options.kind), this.now()));
     } else if (type === 'released' || type === 'lost') {
-      if (!this.ended(subject, type)) this.earlierEnded(ref, type);
+      const outcome = detached === true ? 'detached' : type;
+      if (!this.ended(subject, outcome)) this.earlierEnded(ref, outcome);
     } else this.refused(ref, name, (error as { code?: string } | undefined)?.code ?? '');
   }
 
@@ -276,8 +277,11 @@ export class Recorder {
   private earlierEnded(ref: LockRef, outcome: Outcome = 'released'): void {
     const earlier = this.earlier.get(ref);
     if (earlier === undefined) return;
-    // Shared kinds: another holder may have ended, so the state decides.
-    if (earlier.bar.kind !== 'exclusive') return;
+    // Shared kinds: another holder may have ended, so the state decides. Only the event knows of a detached lease.
+    if (earlier.bar.kind !== 'exclusive') {
+      if (outcome === 'detached') this.finish(this.begin(ref, earlier.bar.name, earlier.bar.kind, this.now()), outcome);
+      return;
+    }
     this.earlier.delete(ref);
     this.finish(earlier.bar, outcome);
   }

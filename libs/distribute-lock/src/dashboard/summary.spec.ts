@@ -12,6 +12,7 @@ const SUMMARY: Summary = {
   bars: [
     { number: 7, ref: 'default k', name: 'A.b', kind: 'read', start: 1, end: 0, outcome: 'open', count: 1 },
     { number: 8, ref: 'default k', name: 'A.b', kind: 'read', start: 1, end: 2, outcome: 'lost', count: 1 },
+    { number: 9, ref: 'default k', name: 'A.b', kind: 'exclusive', start: 1, end: 2, outcome: 'detached', count: 1 },
   ],
   waiting: 1,
   waitingSince: 15,

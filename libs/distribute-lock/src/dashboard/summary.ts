@@ -6,8 +6,8 @@
 /** `<connection> <key>`: a lock of one of the connections. */
 export type LockRef = string;
 
-/** How a bar ended; `open`: it has not. */
-export const OUTCOMES = ['open', 'released', 'lost', 'refused'] as const;
+/** How a bar ended; `open`: it has not. `detached`: the key stays locked for a ticket. */
+export const OUTCOMES = ['open', 'released', 'lost', 'refused', 'detached'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** A lock that an instance holds or waits for. Times are in milliseconds since 1970, on the clock of the sender; 0 for none. */

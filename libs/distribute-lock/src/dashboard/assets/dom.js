@@ -40,4 +40,11 @@ export const count = (number) => number.toLocaleString('en');
 
 /** The text for a holder that reports to no page; '' without one. */
 export const heldElsewhere = (elsewhere) =>
-  elsewhere ? `held elsewhere${elsewhere[0] === '' ? '' : ` (${elsewhere[0]})`}` : '';
+  isDetached(elsewhere)
+    ? `detached${elsewhere[2] > 1 ? ` × ${elsewhere[2]}` : ''}`
+    : elsewhere
+      ? `held elsewhere${elsewhere[0] === '' ? '' : ` (${elsewhere[0]})`}`
+      : '';
+
+/** Whether a ticket continues a lease of the lock. */
+export const isDetached = (elsewhere) => elsewhere?.[2] > 0;

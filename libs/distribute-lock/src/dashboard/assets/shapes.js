@@ -58,7 +58,10 @@ function cross(x, y) {
 
 const bang = (x) => svg('text', { class: 'lk-bang', x, y: 13.5 }, '!');
 
-/** A hold. After a crash, its lease still keeps the others out until it has run out. */
+/** What the text of a hold adds. */
+const AFTER = { silent: ', stopped', detached: ', detached' };
+
+/** A hold. After a crash, its lease still keeps the others out until it has run out; a detached lease, until its ticket is used. */
 export function hold() {
   const tail = svg('rect', { class: 'lk-tail', height: BAR - 2, y: 1, rx: 4 });
   const tailText = svg('text', { class: 'lk-tail-text', y: 13 });
@@ -79,11 +82,7 @@ export function hold() {
       mark.toggleAttribute('hidden', !isLost);
       setAttribute(mark, 'x', Math.max(1, width - 9).toFixed(1));
       const ms = (bar.end || scale.now) - bar.start;
-      const words = isLost
-        ? `lost after ${duration(ms)}`
-        : bar.outcome === 'silent'
-          ? `${duration(ms)}, stopped`
-          : duration(ms);
+      const words = isLost ? `lost after ${duration(ms)}` : duration(ms) + (AFTER[bar.outcome] ?? '');
       const left = Math.max(6, 6 - x);
       setAttribute(text, 'x', left.toFixed(1));
       setText(text, width + Math.min(0, x) > TEXT_FITS + (words.length - 5) * 6 ? words : '');
@@ -92,7 +91,8 @@ export function hold() {
       setAttribute(tail, 'x', width.toFixed(1));
       setAttribute(tail, 'width', leaseWidth.toFixed(1));
       setAttribute(tailText, 'x', (width + 6).toFixed(1));
-      setText(tailText, leaseWidth > 150 ? 'crashed: lease runs out' : leaseWidth > 60 ? 'crashed' : '');
+      const tailWords = bar.outcome === 'detached' ? ['detached', 'detached'] : ['crashed: lease runs out', 'crashed'];
+      setText(tailText, leaseWidth > 150 ? tailWords[0] : leaseWidth > 60 ? tailWords[1] : '');
       setText(title, `${bar.kind === 'unlocked' ? 'works without a lock' : 'holds the lock'}: ${words}`);
     },
   };

@@ -1,4 +1,4 @@
-import { count, duration, h, heldElsewhere, setText } from './dom.js';
+import { count, duration, h, heldElsewhere, isDetached, setText } from './dom.js';
 
 const ROWS = 15;
 const TYPING_MS = 250;
@@ -11,6 +11,11 @@ const COLUMNS = [
   ['left', 'Lease ends in'],
   ['waiting', 'Waiting'],
 ];
+
+const HOLDER_LOSES =
+  'The holder is notified and loses the lock at once. Work that ignores the signal continues beside the next holder.';
+const TICKET_ENDS =
+  'The lease is detached: the release notifies no process, and the ticket of the lease becomes useless.';
 
 /** The table of locks, with its filter and pages. The server sorts and filters. */
 export class LockTable {
@@ -153,17 +158,17 @@ export class LockTable {
     setText(head.firstChild, key || name);
     setText(head.lastChild, key === '' ? id : name);
     setText(kindCell, kind);
-    setText(
-      holder,
-      holders.map(([place, times]) => this.holderText(place, times)).join(', ') || heldElsewhere(elsewhere) || '–',
-    );
     const isHeld = holders.length > 0;
+    const hasTicket = isDetached(elsewhere);
+    const texts = holders.map(([place, times]) => this.holderText(place, times));
+    if (!isHeld || hasTicket) texts.push(heldElsewhere(elsewhere) || '–');
+    setText(holder, texts.join(', '));
     setText(age, isHeld ? duration(this.now() - since) : '–');
-    const end = isHeld ? until : (elsewhere?.[1] ?? 0);
-    setText(left, end > 0 ? duration(end - this.now()) : elsewhere ? 'no end' : '–');
+    const end = isHeld && !hasTicket ? until : Math.max(until, elsewhere?.[1] ?? 0);
+    setText(left, end > 0 ? duration(end - this.now()) : elsewhere && !hasTicket ? 'no end' : '–');
     setText(wait, waiting === 0 ? '–' : count(waiting));
     release.hidden = !this.rights.allowForceRelease;
-    release.firstChild.disabled = !isHeld;
+    release.firstChild.disabled = !isHeld && !hasTicket;
     release.firstChild.setAttribute('aria-label', `Release ${key || name} by force`);
   }
 
@@ -174,6 +179,7 @@ export class LockTable {
 
   buildDialog() {
     this.question = h('p', { id: 'lk-question' });
+    this.effect = h('p');
     this.answer = h('p', { role: 'status' });
     const yes = h('button', { type: 'button', class: 'lk-danger', onclick: () => this.send() }, 'Release the lock');
     const no = h('button', { type: 'button', onclick: () => this.dialog.close() }, 'Cancel');
@@ -182,11 +188,7 @@ export class LockTable {
       'dialog',
       { 'aria-labelledby': 'lk-question' },
       this.question,
-      h(
-        'p',
-        {},
-        'The holder is notified and loses the lock at once. Work that ignores the signal continues beside the next holder.',
-      ),
+      this.effect,
       this.answer,
       h('div', { class: 'lk-buttons' }, no, yes),
     );
@@ -197,6 +199,10 @@ export class LockTable {
     if (row === undefined) return;
     this.chosen = id;
     setText(this.question, `Release ${row.name} ${row.key || id} by force?`);
+    const effects = [];
+    if (row.holders.length > 0) effects.push(HOLDER_LOSES);
+    if (isDetached(row.elsewhere)) effects.push(TICKET_ENDS);
+    setText(this.effect, effects.join(' '));
     setText(this.answer, '');
     this.yes.disabled = false;
     this.dialog.showModal();

@@ -1,4 +1,4 @@
-import { duration, h, heldElsewhere, setAttribute, setText, svg } from './dom.js';
+import { duration, h, heldElsewhere, isDetached, setAttribute, setText, svg } from './dom.js';
 import { BAR, gap, GAP, hatch, hold, legend, MARK_WIDTH, refusal, WAIT, wait } from './shapes.js';
 
 const MOST_STACKED = 8;
@@ -153,12 +153,13 @@ export class Timeline {
     const holders = open.filter(({ kind }) => kind !== 'wait');
     const waiting = open.filter(({ kind }) => kind === 'wait').reduce((sum, { count }) => sum + count, 0);
     const who = [...new Set(holders.map(({ place }) => this.labelOf(place)))].join(' and ');
-    const crashed = visible.find(({ tail }) => tail > scale.now);
+    const crashed = visible.find(({ outcome, tail }) => outcome === 'silent' && tail > scale.now);
     const rest = crashed === undefined ? 'free now' : `the lease of ${this.labelOf(crashed.place)} runs out`;
     const { elsewhere } = lane;
     const left = elsewhere?.[1] > 0 ? `, ${duration(elsewhere[1] - scale.now)} left` : '';
     const free = lane.unlocked ? 'idle now' : elsewhere ? heldElsewhere(elsewhere) + left : rest;
-    const held = `${lane.unlocked ? 'works at' : 'held by'} ${who}`;
+    const also = isDetached(elsewhere) ? `, ${heldElsewhere(elsewhere)}` : '';
+    const held = `${lane.unlocked ? 'works at' : 'held by'} ${who}${also}`;
     setText(lane.state, `${who === '' ? free : held}${waiting === 0 ? '' : `, ${waiting} waiting`}`);
     this.drawGaps(lane, lane.unlocked || (elsewhere && who === '') ? [] : bars, scale);
   }
