@@ -101,7 +101,10 @@ module.exports = {
     // The program is bundled, so it may use the names of keys and the checks of the store.
     { from: { path: '^libs/cli/' }, to: { path: ['^libs/cli/', place('core.ts'), packages('ioredis')] } },
     { from: { path: '^libs/cli/' }, to: { dependencyTypes: ['core'] } },
-    { from: { path: '^libs/cli/src/(doctor|commands)/' }, to: { path: place('store') } },
+    {
+      from: { path: '^libs/cli/src/(doctor|commands)/' },
+      to: { path: [place('store'), place('runtime/owner-token.ts')] },
+    },
     // by its name, like its users
     {
       from: { path: '^apps/' },

@@ -37,6 +37,8 @@ const others = await open();
 
 const run = (...words: string[]) => runProgram(words, { REDIS_URL: server.url });
 
+const acquirePermit = (key: string) => locks.acquire(key, { kind: 'semaphore', permits: 2 });
+
 /** Waits with another process's locks until the queue contains the caller. */
 async function waitBehind(key: string): Promise<{ readonly lease: Promise<Lease>; readonly abort: () => void }> {
   const controller = new AbortController();
@@ -73,6 +75,23 @@ describe('distribute-lock inspect', () => {
     expect((await run('inspect', 'pages')).stdout).toMatch(/^pages: held, read lock, 2 holders, /);
     expect((await run('inspect', 'imports')).stdout).toMatch(/^imports: held, semaphore of 3 permits, /);
     for (const lease of [...readers, permit]) await lease.release();
+  });
+
+  it('shows a detached lease with the time left, and those of a semaphore', async () => {
+    await (await locks.acquire('seat')).detach({ ttl: '10m' });
+    const [permit, other] = [await acquirePermit('seats'), await acquirePermit('seats')];
+    await permit.detach({ ttl: '10m' });
+
+    const seat = await run('inspect', 'seat');
+    expect(seat.stdout).toMatch(
+      /^seat: held, exclusive, \d+\.\d s left\n {2}detached, 59\d\.\d s left: no process [^\n]+\n$/,
+    );
+    const { stdout } = await run('inspect', 'seats');
+    expect(stdout).toMatch(/^seats: held, semaphore of 2 permits, 2 holders, /);
+    expect(stdout.match(/^ {2}detached: no process renews the lease/gm)).toHaveLength(1);
+    const printed = JSON.parse((await run('inspect', 'seat', '--json')).stdout) as LockInspection;
+    expect(printed.holders).toMatchObject([{ detached: true, here: false, holds: [] }]);
+    await other.release();
   });
 
   it('prints the inspection as JSON', async () => {
@@ -117,9 +136,27 @@ describe('distribute-lock list', () => {
     expect(JSON.parse(matching)).toEqual({
       advisory: true,
       complete: true,
-      locks: [{ key: 'a-read', kind: 'read', holders: 1, remainingMs: expect.any(Number), waiting: 0 }],
+      locks: [{ key: 'a-read', kind: 'read', holders: 1, detached: 0, remainingMs: expect.any(Number), waiting: 0 }],
     });
     for (const lease of leases) await lease.release();
+  });
+
+  it('shows which leases are detached', async () => {
+    const mine = await open(server.url, 'detached:');
+    const permits = { kind: 'semaphore', permits: 2 } as const;
+    const other = await mine.acquire('b-permits', permits);
+    for (const lease of [await mine.acquire('a-exclusive'), await mine.acquire('b-permits', permits)])
+      await lease.detach({ ttl: '10m' });
+    const { stdout } = await run('list', '--prefix', 'detached:');
+    expect(stdout.trimEnd().split('\n')).toEqual([
+      expect.stringMatching(/^a-exclusive {2}exclusive, detached, 59\d\.\d s left$/),
+      expect.stringMatching(/^b-permits {4}semaphore \(2 holders\), 1 detached, 59\d\.\d s left$/),
+    ]);
+    const { locks: found } = JSON.parse((await run('list', '--prefix', 'detached:', '--json')).stdout) as {
+      locks: { detached: number }[];
+    };
+    expect(found.map(({ detached }) => detached)).toEqual([1, 1]);
+    await other.release();
   });
 
   it('takes a prefix with special characters literally', async () => {
@@ -169,6 +206,31 @@ describe('distribute-lock release', () => {
     await eventually(() => expect(lease.signal.aborted).toBe(true), LONG_MS);
     expect((await next).fencingToken).toBeGreaterThan(lease.fencingToken);
     await (await next).release();
+  });
+
+  it('ends a detached lease, says so, and the next caller gets the lock', async () => {
+    const ticket = await (await locks.acquire('reserved')).detach({ ttl: '10m' });
+    const { lease: next } = await waitBehind('reserved');
+    const { code, stdout } = await run('release', 'reserved', '--force', '--yes');
+    expect([code, stdout]).toEqual([0, 'reserved: released, and the ticket of its detached lease is useless now\n']);
+    await (await next).release();
+    await expect(locks.attach(ticket)).rejects.toMatchObject({ code: 'LEASE_LOST' });
+  });
+
+  it('prints the number of detached leases as JSON', async () => {
+    await (await locks.acquire('reserved')).detach({ ttl: '10m' });
+    const { stdout } = await run('release', 'reserved', '--force', '--yes', '--json');
+    expect(JSON.parse(stdout)).toEqual({ key: 'reserved', released: true, detached: 1 });
+  });
+
+  it('asks on a terminal before a ticket becomes useless', async () => {
+    const ticket = await (await locks.acquire('reserved')).detach({ ttl: '10m' });
+    const terminal = onTerminal(['release', 'reserved', '--force']);
+    await terminal.printed('The ticket of the detached lease becomes useless. Release the lock? [y/N] ');
+    expect(terminal.output).not.toContain('The work of the holder');
+    terminal.type('n\n');
+    expect((await terminal.exited).code).toBe(1);
+    expect(await locks.cancel(ticket)).toBe(true);
   });
 
   it('exits with 1 when the key is free', async () => {
@@ -235,7 +297,9 @@ describe('distribute-lock watch', () => {
     const { abort } = await waitBehind('watched');
     await watching.printed('1 process waiting');
     abort();
-    await lease.release();
+    const ticket = await lease.detach({ ttl: '10m' });
+    await watching.printed('detached, 59');
+    await locks.cancel(ticket);
     await eventually(() => expect(watching.stdout).toMatch(/watched: held[^]*watched: free\n$/), LONG_MS);
     expect(await watching.kill('SIGTERM')).toMatchObject({ signal: 'SIGTERM' });
     for (const line of watching.stdout.match(/^\S.*$/gm) ?? [])

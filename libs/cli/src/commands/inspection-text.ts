@@ -2,7 +2,7 @@ import type { LockHolderInfo, LockInspection } from 'nestjs-distribute-lock/core
 
 /** One line about a lock, and one line for each holder. */
 export function inspectionText(state: LockInspection): string {
-  return [headOf(state), ...state.holders.flatMap((holder) => linesOf(holder))].join('\n');
+  return [headOf(state), ...state.holders.flatMap((holder) => linesOf(holder, state))].join('\n');
 }
 
 /** The lock without its holders. */
@@ -25,7 +25,17 @@ const KINDS: Readonly<Record<LockInspection['kind'], string>> = {
 /** The remaining time of a lease; -1 means that the key has no expiry. */
 export const leftText = (ms: number): string => (ms < 0 ? 'no expiry' : `${seconds(ms)} left`);
 
-function linesOf({ process, host, pid, application, holds }: LockHolderInfo): string[] {
+/** The number of holders whose lease is detached. */
+export const detachedOf = ({ holders }: LockInspection): number =>
+  holders.filter(({ detached }) => detached === true).length;
+
+function linesOf(holder: LockHolderInfo, { holders, remainingMs }: LockInspection): string[] {
+  const { process, host, pid, application, detached, holds } = holder;
+  if (detached === true) {
+    // Of several holders, the inspection knows the end of the last one only.
+    const left = holders.length === 1 ? `, ${leftText(remainingMs)}` : '';
+    return [`  detached${left}: no process renews the lease, and a ticket continues it`];
+  }
   const where = host === undefined ? `process ${process}` : `${host} ${pid} ${application}`;
   if (holds.length === 0) return [`  ${where}`];
   return holds.map(

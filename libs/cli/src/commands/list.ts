@@ -37,9 +37,10 @@ export const list: Execute<'list'> = async ({ values }, messages) => {
 
 function table(locks: readonly ScannedLock[]): string[] {
   const width = Math.max(...locks.map(({ key }) => key.length));
-  return locks.map(({ key, kind, holders, remainingMs, waiting }) => {
+  return locks.map(({ key, kind, holders, detached, remainingMs, waiting }) => {
     const many = holders > 1 ? ` (${holders} holders)` : '';
     const queue = waiting === 0 ? '' : `, ${waiting} waiting`;
-    return `${key.padEnd(width)}  ${kind}${many}, ${leftText(remainingMs)}${queue}`;
+    const tickets = detached === 0 ? '' : holders > 1 ? `, ${detached} detached` : ', detached';
+    return `${key.padEnd(width)}  ${kind}${many}${tickets}, ${leftText(remainingMs)}${queue}`;
   });
 }

@@ -1,13 +1,15 @@
 import { createInterface } from 'node:readline/promises';
 
+import type { LockInspection } from 'nestjs-distribute-lock/core';
+
 import { openLocks } from '../connection.js';
 import { failure } from '../failures.js';
 import { UsageError } from '../parse.js';
 import { EXIT_CODES } from '../table.js';
 import type { Execute } from './command.js';
-import { inspectionText } from './inspection-text.js';
+import { detachedOf, inspectionText } from './inspection-text.js';
 
-/** Ends the leases of a key after a question, because the work of its holders may still run. */
+/** Ends the leases of a key after a question, because the work of its holders may still run, and tickets become useless. */
 export const release: Execute<'release'> = async ({ key, values }, messages) => {
   const { force = false, yes = false } = values;
   if (!force) throw new UsageError('"release" takes the lock from its holder: add --force.');
@@ -22,12 +24,15 @@ export const release: Execute<'release'> = async ({ key, values }, messages) => 
         messages.result(`${key}: free, so no lease was ended`, { key, released: false });
         return EXIT_CODES.failure.code;
       }
-      if (asks && !(await confirmed(inspectionText(state)))) {
+      if (asks && !(await confirmed(state))) {
         messages.say('info', 'Nothing was released.');
         return EXIT_CODES.failure.code;
       }
       const released = await locks.forceRelease(key);
-      messages.result(released ? `${key}: released` : `${key}: its holder had released it`, { key, released });
+      const detached = detachedOf(state);
+      const also = detached === 0 ? '' : ', and the ticket of its detached lease is useless now';
+      const text = released ? `${key}: released${also}` : `${key}: its lease had ended`;
+      messages.result(text, { key, released, detached: released ? detached : 0 });
       return released ? EXIT_CODES.success.code : EXIT_CODES.failure.code;
     } finally {
       await locks.close();
@@ -37,12 +42,21 @@ export const release: Execute<'release'> = async ({ key, values }, messages) => 
   }
 };
 
-async function confirmed(state: string): Promise<boolean> {
+async function confirmed(state: LockInspection): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const prompt = `${state}\nThe work of the holder may continue beside the next holder. Release the lock? [y/N] `;
+    const prompt = `${inspectionText(state)}\n${effectOf(state)} Release the lock? [y/N] `;
     return /^y(es)?$/i.test((await terminal.question(prompt)).trim());
   } finally {
     terminal.close();
   }
+}
+
+function effectOf(state: LockInspection): string {
+  const detached = detachedOf(state);
+  const effects: string[] = [];
+  if (detached < Math.max(1, state.holders.length))
+    effects.push('The work of the holder may continue beside the next holder.');
+  if (detached > 0) effects.push('The ticket of the detached lease becomes useless.');
+  return effects.join(' ');
 }

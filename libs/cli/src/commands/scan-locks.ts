@@ -1,5 +1,6 @@
 import type { LockInspection } from 'nestjs-distribute-lock/core';
 
+import { isDetached } from '../../../distribute-lock/src/runtime/owner-token.js';
 import { stateOfValue } from '../../../distribute-lock/src/store/lock-value.js';
 import { type RedisKeys, meetsHelperKey } from '../../../distribute-lock/src/store/redis/redis-keys.js';
 import type { Server, Target } from '../doctor/target.js';
@@ -9,6 +10,8 @@ export interface ScannedLock {
   readonly key: string;
   readonly kind: LockInspection['kind'];
   readonly holders: number;
+  /** Holders whose lease is detached: no process renews it, and a ticket continues it. */
+  readonly detached: number;
   /** -1 when the key has no expiry. */
   readonly remainingMs: number;
   readonly waiting: number;
@@ -56,7 +59,13 @@ async function readLocks({ client }: Server, keys: RedisKeys, names: readonly st
   const pipeline = client.pipeline();
   for (const name of names) {
     const [permits, permitsQueue] = keys.permits(name);
-    pipeline.get(name).pttl(name).zcard(keys.readers(name)).zcard(permits).zcard(keys.queue(name)).zcard(permitsQueue);
+    pipeline
+      .get(name)
+      .pttl(name)
+      .zcard(keys.readers(name))
+      .zrange(permits, 0, '-1')
+      .zcard(keys.queue(name))
+      .zcard(permitsQueue);
   }
   const replies = (await pipeline.exec()) ?? [];
   return names.flatMap((name, i) => {
@@ -65,10 +74,13 @@ async function readLocks({ client }: Server, keys: RedisKeys, names: readonly st
       .map(([error, reply]) => (error === null ? reply : undefined));
     // The lock was released in between, or the key has a value of another type.
     if (typeof value !== 'string') return [];
-    const leases = (count: unknown): string[] => Array.from({ length: Number(count ?? 0) }, () => '');
-    const { kind, holders } = stateOfValue(value, leases(readers), leases(permits));
+    // No reader is detached, so the number of readers suffices.
+    const read = Array.from({ length: Number(readers ?? 0) }, () => '');
+    const { kind, holders } = stateOfValue(value, read, (permits ?? []) as string[]);
+    const detached = kind === 'foreign' ? 0 : holders.filter(isDetached).length;
     const waiting = Number(queue ?? 0) + Number(permitsQueue ?? 0);
-    return [{ key: name.slice(keys.prefix.length), kind, holders: holders.length, remainingMs: Number(left), waiting }];
+    const key = name.slice(keys.prefix.length);
+    return [{ key, kind, holders: holders.length, detached, remainingMs: Number(left), waiting }];
   });
 }
 
