@@ -1,3 +1,4 @@
+import { traceOf } from '../channels.js';
 import { isLockError, type LeaseLossReason } from '../errors.js';
 import { nameOfKey } from '../options/lock-name.js';
 import { Alarm } from '../runtime/timers.js';
@@ -94,7 +95,10 @@ export class Attaching {
     this.context.kept.dropDetached(id);
     // A holder learns of waiters and of a forced release only through the subscription.
     void this.context.inbox.ready();
-    const leases = await Promise.all(parts.map((part, i) => this.serve(part.call, grants[i])));
+    // A ticket that is refused is no hold and no contention, so tracing starts here.
+    const trace = traceOf(parts[0].call);
+    const traced = trace === undefined ? () => ({}) : () => ({ trace: { ...trace } });
+    const leases = await Promise.all(parts.map(({ call: one }, i) => this.serve({ ...one, ...traced() }, grants[i])));
     return leases.length === 1 ? leases[0] : this.settings.begun(leases, since);
   }
 
