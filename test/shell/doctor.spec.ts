@@ -138,6 +138,18 @@ describe('The doctor finds, and no longer finds after the remedy', () => {
     expect(repaired.code).toBe(0);
   });
 
+  it('a user without the keys of tickets', async () => {
+    const server = await startHealthy();
+    const [name, ...rules] = documentedAcl(ONE_PRIMARY);
+    const without = rules.map((rule) => rule.replace('[fgpqrst]', '[fgpqrs]'));
+    await server.run((redis) => redis.call('ACL', 'SETUSER', name, ...without, '+acl|whoami', '+acl|dryrun'));
+    const broken = await doctor(urlAs(server, user));
+    expect(broken.row('rights')).toMatchObject({ result: 'warning', fix: expect.stringContaining('~t1:lock:*') });
+    expect(broken.code).toBe(0);
+    await grant(server, broken.row('rights').fix);
+    expect((await doctor(urlAs(server, user))).row('rights').result).toBe('ok');
+  });
+
   it('a proxy that only runs scripts for one slot', async () => {
     const [server, direct] = [await startOneNodeCluster(), await startHealthy()];
     await configure(server, 'appendonly', 'yes');

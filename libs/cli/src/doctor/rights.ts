@@ -33,6 +33,10 @@ export function rightsOf({ keys, topology }: Names, name = `doctor:${randomUUID(
     tried('del', lock),
     ...besideLock.map((key) => tried('exists', key)),
     { words: ['set', keys.process('doctor'), '', 'PX', '1'], optional: true },
+    // A quorum has no tickets.
+    ...(topology === 'quorum'
+      ? []
+      : [{ words: ['set', keys.ticket('doctor'), '', 'PX', '1'], optional: true } as const]),
     tried('time'),
     tried('ping'),
     { words: ['info'], optional: true },
