@@ -10,9 +10,8 @@ import { PLANTS } from '../../model/plants.mjs';
 import { Random } from '../../simulation/random.js';
 import { startRedisServer } from '../../support/redis-server.js';
 import { runsOf } from '../../support/runs.js';
-import { runInMemory } from './in-memory.js';
-import { runInRedis, sequencesOf, type Sequence } from './in-redis.js';
-import { Steps, type Step } from './steps.js';
+import { runInMemory, runnerIn, type Sequence } from './sequences.js';
+import { keysOfSteps, Steps, type Step } from './steps.js';
 
 const { numRuns: SEQUENCES, seed = Date.now() % 1e9 } = runsOf(
   'the scripts and the rules in memory',
@@ -44,21 +43,21 @@ type Layout = keyof typeof LAYOUTS;
 const textOf = (name: ScriptName, layout: Layout): string =>
   (layout === 'onePrimary' ? SCRIPTS[name] : SCRIPTS[name][layout]).lua;
 
-async function load(redis: Redis, layout: Layout): Promise<string> {
-  const texts = Object.fromEntries(NAMES.map((name) => [name, textOf(name, layout)]));
-  return (await redis.script('LOAD', sequencesOf(texts as Record<ScriptName, string>))) as string;
-}
+const load = (redis: Redis, layout: Layout) =>
+  runnerIn(redis, Object.fromEntries(NAMES.map((name) => [name, textOf(name, layout)])), keysOfSteps());
 
-const sequenceOf = (number: number, layout: Layout, only?: ScriptName): Sequence =>
-  new Steps(new Random(number), { bySlot: layout !== 'onePrimary' }, only).sequence(STEPS);
+const sequenceOf = (number: number, layout: Layout, only?: ScriptName): Sequence => {
+  const steps = new Steps(new Random(number), { bySlot: layout !== 'onePrimary' }, only);
+  return { ...steps.sequence(STEPS), dumpEvery: 1 };
+};
 
 describe.each(['onePrimary', 'cluster', 'largeCluster'] as const)('The scripts for %s', (layout) => {
   let redis: Redis;
-  let sha: string;
+  let runInRedis: Awaited<ReturnType<typeof load>>;
 
   beforeAll(async () => {
     redis = new Redis((await startRedisServer()).url);
-    sha = await load(redis, layout);
+    runInRedis = await load(redis, layout);
   });
 
   afterAll(() => redis.quit());
@@ -73,7 +72,7 @@ describe.each(['onePrimary', 'cluster', 'largeCluster'] as const)('The scripts f
         commands += commandsOf(sequence.steps, only);
         const difference = differenceOf(
           runInMemory(sequence, LAYOUTS[layout]),
-          await runInRedis(redis, sha, sequence),
+          await runInRedis(sequence),
           sequence.steps,
         );
         if (difference !== undefined) throw new Error(`sequence ${seed + i}: ${difference}`);
@@ -87,11 +86,11 @@ describe.each(['onePrimary', 'cluster', 'largeCluster'] as const)('The scripts f
 
 describe('A comparison of the scripts with rules that have a fault', () => {
   let redis: Redis;
-  let sha: string;
+  let runInRedis: Awaited<ReturnType<typeof load>>;
 
   beforeAll(async () => {
     redis = new Redis((await startRedisServer()).url);
-    sha = await load(redis, 'onePrimary');
+    runInRedis = await load(redis, 'onePrimary');
   });
 
   afterAll(() => redis.quit());
@@ -109,7 +108,7 @@ describe('A comparison of the scripts with rules that have a fault', () => {
       const { runScript } = await loadRules<typeof RunScript>('test/support/run-script.ts', { changes: [plant] });
       for (let number = 1; number <= 3_000; number += 1) {
         const sequence = sequenceOf(number, 'onePrimary', kinds[plant.kind]);
-        const lines = await runInRedis(redis, sha, sequence);
+        const lines = await runInRedis(sequence);
         if (differenceOf(runInMemory(sequence, LAYOUTS.onePrimary, runScript), lines, sequence.steps) !== undefined)
           return;
       }

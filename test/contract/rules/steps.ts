@@ -13,7 +13,7 @@ export type Step =
   | { readonly script: ScriptName; readonly keys: readonly string[]; readonly args: readonly string[] }
   | { readonly advanceMs: number }
   /** A command of a foreign client. */
-  | { readonly foreign: readonly string[] }
+  | { readonly foreign: readonly (string | number)[] }
   /** Number of receivers of each inbox; -1: the server refuses the message. */
   | { readonly receivers: Readonly<Record<string, number>> };
 

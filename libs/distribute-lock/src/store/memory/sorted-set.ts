@@ -32,8 +32,8 @@ export class SortedSet {
   remove(member: string): boolean {
     const removed = this.byMember.get(member);
     if (removed === undefined) return false;
-    this.byMember.delete(member);
-    this.cut(this.inOrder[0] === removed ? 0 : this.placeOf(removed), 1);
+    const place = this.inOrder[0] === removed ? 0 : this.placeOf(removed);
+    this.removeBetween(place, place + 1);
     return true;
   }
 
@@ -41,7 +41,9 @@ export class SortedSet {
   removeBetween(from: number, to: number): Scored[] {
     const removed = this.inOrder.slice(from, to);
     for (const { member } of removed) this.byMember.delete(member);
-    this.cut(from, removed.length);
+    // Unlike `splice`, `shift` does not move the other elements.
+    if (from === 0 && removed.length === 1) this.inOrder.shift();
+    else this.inOrder.splice(from, removed.length);
     return removed;
   }
 
@@ -57,17 +59,8 @@ export class SortedSet {
 
   clone(): SortedSet {
     const copy = new SortedSet();
-    for (const each of this.inOrder) {
-      copy.byMember.set(each.member, each);
-      copy.inOrder.push(each);
-    }
+    for (const { member, score } of this.inOrder) copy.set(member, score);
     return copy;
-  }
-
-  private cut(from: number, length: number): void {
-    // Unlike `splice`, `shift` does not move the other elements.
-    if (from === 0 && length === 1) this.inOrder.shift();
-    else this.inOrder.splice(from, length);
   }
 
   private placeOf(entry: Scored): number {
