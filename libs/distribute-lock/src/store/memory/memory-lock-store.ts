@@ -1,6 +1,7 @@
 import { processClock, type Clock } from '../../runtime/clock.js';
 import { outside } from '../../runtime/outside.js';
 import { LONGEST_MS } from '../../runtime/timers.js';
+import { takeAway } from '../lock-admin.js';
 import {
   type LockState,
   type AcquireAllAnswer,
@@ -21,7 +22,6 @@ import {
   type RenewRequest,
 } from '../lock-store.js';
 import { processOf } from '../../runtime/owner-token.js';
-import { MemoryAdmin } from './memory-admin.js';
 import { MemoryLocks } from './memory-locks.js';
 import { memoryTickets } from './memory-tickets.js';
 
@@ -36,7 +36,6 @@ export class MemoryLockStore implements LockStore {
   /** @internal */
   readonly locks: MemoryLocks;
   readonly tickets: LeaseTickets;
-  private readonly admin: MemoryAdmin;
   private readonly listeners = new Map<string, LockStoreListener>();
   private readonly hintReceivers = new Set<(text: string) => void>();
   /** How many lock engines have waiting callers. */
@@ -50,7 +49,6 @@ export class MemoryLockStore implements LockStore {
       now: () => performance.timeOrigin + this.clock.now(),
       publish: (processId, message) => this.publish(processId, message),
     });
-    this.admin = new MemoryAdmin(this.locks);
     this.tickets = memoryTickets(this.locks);
   }
 
@@ -99,11 +97,12 @@ export class MemoryLockStore implements LockStore {
   }
 
   async inspect(key: string): Promise<LockState> {
-    return this.admin.inspect(key);
+    return this.locks.inspect(key);
   }
 
-  force(key: string, only?: string): Promise<boolean> {
-    return this.admin.force(this, key, only);
+  async force(key: string, only?: string): Promise<boolean> {
+    const deleteForeign = async (value: string): Promise<boolean> => this.locks.deleteForeign(key, value);
+    return takeAway(this, key, this.locks.inspect(key), deleteForeign, only);
   }
 
   async askProcess(inquiry: LockInquiry): Promise<string | undefined> {

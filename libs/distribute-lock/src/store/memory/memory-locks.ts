@@ -19,6 +19,7 @@ import type {
   DowngradeRequest,
   LockMessage,
   LockName,
+  LockState,
   MoveAnswer,
   MoveRequest,
   ReleaseAnswer,
@@ -26,6 +27,7 @@ import type {
   RenewAnswer,
   RenewRequest,
 } from '../lock-store.js';
+import { stateOfValue } from '../lock-value.js';
 import type { Replies } from '../protocol/reply.js';
 import { runDeleteForeign } from '../protocol/delete-foreign.js';
 import { runLocks } from '../protocol/locks.js';
@@ -67,11 +69,6 @@ export class MemoryLocks {
       nowMs: () => host.now(),
       publish: (_, message) => this.publish(message),
     });
-  }
-
-  /** The time of the server in whole milliseconds. */
-  get nowMs(): number {
-    return Math.floor(this.host.now());
   }
 
   /** @param counted - whether fencing tokens may be incremented if the lock has no holder and no waiter */
@@ -140,6 +137,23 @@ export class MemoryLocks {
   /** Deletes the lock of a foreign client if its value is unchanged. */
   deleteForeign(key: string, value: string): boolean {
     return runRule(runDeleteForeign, this.server, [key, NAMES.readers(key), NAMES.permits(key)[0]], [value]) === 1;
+  }
+
+  inspect(key: string): LockState {
+    const { server } = this;
+    const value = server.call('GET', key);
+    const [permits, permitsQueue] = NAMES.permits(key);
+    const is = stateOfValue(value === false ? undefined : value, this.living(NAMES.readers(key)), this.living(permits));
+    return {
+      ...is,
+      remainingMs: is.kind === 'free' ? 0 : server.call('PTTL', key),
+      waiting: server.call('ZCARD', NAMES.queue(key)) + server.call('ZCARD', permitsQueue),
+    };
+  }
+
+  /** The owner tokens of the leases that have not ended. */
+  private living(leases: string): string[] {
+    return this.server.call('ZRANGE', leases, `(${Math.floor(this.host.now())}`, '+inf', 'BYSCORE');
   }
 
   private run(request: LockName, text: string): Replies {
