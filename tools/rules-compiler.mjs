@@ -4,10 +4,8 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import * as tstl from 'typescript-to-lua';
 import { Bundle } from './rules/bundle.mjs';
-import { inlined } from './rules/inline.mjs';
 import { nested } from './rules/nest.mjs';
-import { withPatterns } from './rules/patterns.mjs';
-import { joinedLines, simplified } from './rules/simplify.mjs';
+import { ownConversion, withPatterns } from './rules/patterns.mjs';
 import { readSources } from './rules/sources.mjs';
 import { declaredTypes } from './rules/types.mjs';
 
@@ -34,12 +32,15 @@ const OPTIONS = {
  */
 export function compileRules(entry, folder = RULES) {
   const sources = readSources(STORE, folder);
-  const { pieces, patterns } = new Bundle(sources, entry);
+  const { pieces } = new Bundle(sources, entry);
   const compiled = withoutEntry(joinedLines(compile(nested(pieces), declaredTypes(sources))), entry);
-  const lua = withSettings(inlined(simplified(withPatterns(compiled, folder, patterns))));
+  const lua = withSettings(ownConversion(withPatterns(compiled, folder)));
   const numbered = lua.replace(/\b[A-Z][A-Z_]{3,}\b/g, (name) => sources.numbers.get(name) ?? name);
   return shortPathOf(folder, entry) + numbered;
 }
+
+/** A list of values is in one line. */
+const joinedLines = (lua) => lua.replace(/(?<=[({])\n +|\n +(?=[)}])/g, '').replace(/,\n +/g, ', ');
 
 /** Sets the settings that the script uses. */
 function withSettings(lua) {

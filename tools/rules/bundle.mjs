@@ -1,10 +1,9 @@
 import ts from 'typescript';
 import { constantValue, fileOf, valueOf } from './sources.mjs';
-import { placeOfPattern } from './patterns.mjs';
 
 /** What Redis has as globals, and what the settings of a script set. */
 const GIVEN = new Set(['redis', 'KEYS', 'ARGV', 'counted', 'sharded', 'fenceMs']);
-/** The file of the functions that `host.lua` has, too. */
+/** The file of the functions that a script takes from `host.lua`. */
 const HOST = 'host';
 
 /**
@@ -12,8 +11,6 @@ const HOST = 'host';
  */
 export class Bundle {
   pieces = new Map();
-  /** The functions of `host.lua` that the pieces use. */
-  patterns = new Set();
 
   constructor(sources, entry) {
     this.sources = sources;
@@ -38,7 +35,7 @@ export class Bundle {
   /** Includes what a declaration refers to; returns the constants to replace by their values. */
   replacements(file, name, statement, piece) {
     const { own, imports } = this.sources.files.get(file);
-    const replaced = [...this.numbersOfCommands(file, statement), ...severalValues(statement)];
+    const replaced = this.numbersOfCommands(file, statement);
     const isReplaced = (node) => replaced.some(({ start, end }) => start <= node.getStart() && node.end <= end);
     for (const node of references(statement)) {
       if (isReplaced(node)) continue;
@@ -63,12 +60,9 @@ export class Bundle {
   }
 
   use(piece, file, name) {
+    if (file === HOST) return;
     piece.uses.add(name);
-    if (file !== HOST) this.include(file, name);
-    else if (!this.pieces.has(name)) {
-      this.patterns.add(name);
-      this.pieces.set(name, { file, uses: new Set(), isFunction: true, text: placeOfPattern(name) });
-    }
+    this.include(file, name);
   }
 }
 
@@ -76,23 +70,6 @@ function declaresFunction(statement) {
   if (ts.isFunctionDeclaration(statement)) return true;
   const { initializer } = statement.declarationList.declarations[0];
   return initializer !== undefined && ts.isArrowFunction(initializer);
-}
-
-/** A function with the result type `readonly [...]` returns several values in Lua, without a table. */
-function severalValues(statement) {
-  const { type } = statement;
-  if (!ts.isFunctionDeclaration(statement) || !type?.getText().startsWith('readonly [')) return [];
-  const values = `LuaMultiReturn<${type.type.getText()}>`;
-  return [{ start: type.getStart(), end: type.end, value: values }, ...returnedLists(statement.body)];
-}
-
-function returnedLists(node) {
-  const inside = [];
-  node.forEachChild((child) => void inside.push(...returnedLists(child)));
-  if (!ts.isReturnStatement(node) || !ts.isArrayLiteralExpression(node.expression)) return inside;
-  const { end } = node.expression;
-  const start = node.expression.getStart();
-  return [{ start, end: start + 1, value: '$multi(' }, ...inside, { start: end - 1, end, value: ')' }];
 }
 
 /** What a declaration passes to `redis.call` and `redis.pcall`. */

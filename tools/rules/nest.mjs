@@ -3,8 +3,8 @@ import { references } from './bundle.mjs';
 
 /**
  * Arranges the pieces of a bundle as one text. Redis creates each function of a script anew for every call. So a function
- * is declared inside the only one that leads to it, before the first statement of the block that uses it. It costs nothing
- * unless the script gets there. Variables come first.
+ * is declared inside the only one that leads to it, before the first statement that uses it. It costs nothing unless the script
+ * gets there. Variables come first.
  */
 export function nested(pieces) {
   const holders = holdersOf(pieces);
@@ -17,28 +17,25 @@ export function nested(pieces) {
   return [...top.filter(isVariable), ...top.filter((name) => !isVariable(name))].map(textOf).join('\n');
 
   function textOf(name) {
-    const { statement, replaced, text } = pieces.get(name);
-    return text ?? edited(statement, [...declarationsIn(name), ...replaced]).replace(/^export /, '');
+    const { statement, replaced } = pieces.get(name);
+    return edited(statement, [...declarationsIn(name), ...replaced]).replace(/^export /, '');
   }
 
   /** The declarations to add to a function. */
   function declarationsIn(holder) {
-    const places = new Map();
-    const edits = [];
     refuseHidden(holder);
-    for (const name of inside.get(holder).toReversed()) {
-      const uses = references(pieces.get(holder).statement).filter((node) => node.text === name);
-      const users = [...places].filter(([user]) => leadsTo(user, name)).map(([, blocks]) => blocks);
-      const blocks = [...uses.map(blocksAround), ...users].reduce(commonBlocks);
-      places.set(name, blocks);
-      edits.unshift(insertion(blocks.at(-1).before.getStart(), `${textOf(name)}\n`));
-    }
-    for (const statement of new Set([...places.values()].map((blocks) => blocks.at(-1).block))) {
-      if (ts.isBlock(statement)) continue;
-      edits.unshift(insertion(statement.getStart(), '{ '));
-      edits.push(insertion(statement.end, ' }'));
-    }
-    return edits;
+    let missing = inside.get(holder);
+    if (missing.length === 0) return [];
+    return pieces.get(holder).statement.body.statements.flatMap((statement) => {
+      const used = new Set(references(statement).map(({ text }) => text));
+      const declared = new Set();
+      for (const name of missing.toReversed()) {
+        if (used.has(name) || [...declared].some((user) => leadsTo(user, name))) declared.add(name);
+      }
+      missing = missing.filter((name) => !declared.has(name));
+      const start = statement.getStart();
+      return [...declared].toReversed().map((name) => ({ start, end: start, value: `${textOf(name)}\n` }));
+    });
   }
 
   /** A variable of a function must not hide what a function that is declared in it uses. */
@@ -101,33 +98,6 @@ function commonStart(one, other) {
   const end = one.findIndex((name, i) => name !== other[i]);
   return end < 0 ? one : one.slice(0, end);
 }
-
-/**
- * The blocks of a function around a node, each with its statement that has the node, from the outside. A block that runs
- * more than once in a call of the function does not count. A statement without braces counts as its own block.
- */
-function blocksAround(node) {
-  let blocks = [];
-  let isOver = false;
-  for (let at = node; !isOver; at = at.parent) {
-    const { parent } = at;
-    const isBranch = ts.isIfStatement(parent) && at !== parent.expression && !ts.isIfStatement(at);
-    if (ts.isBlock(parent)) blocks.unshift({ block: parent, before: at });
-    else if (isBranch && !ts.isBlock(at)) blocks.unshift({ block: at, before: at });
-    else if (ts.isIterationStatement(parent, false) || ts.isArrowFunction(parent)) blocks = [];
-    isOver = ts.isFunctionDeclaration(parent);
-  }
-  return blocks;
-}
-
-function commonBlocks(one, other) {
-  const common = one.filter(({ block }, i) => block === other[i]?.block);
-  const last = common.length - 1;
-  const [first] = [one[last], other[last]].toSorted((each, next) => each.before.pos - next.before.pos);
-  return [...common.slice(0, last), first];
-}
-
-const insertion = (at, value) => ({ start: at, end: at, value });
 
 /** The text of a declaration after replacements and insertions. */
 function edited(statement, edits) {

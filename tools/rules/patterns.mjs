@@ -1,43 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Marks where a bundle declares a function of `host.lua`. */
-export const placeOfPattern = (name) => `PATTERN_${name}();`;
-
-const FUNCTION = /^function (\w+)\(([^)]*)\)\n([^]*)\nend\s*$/;
 const SHORT_FUNCTION = /^ *local function (\w+)\(([^)]*)\)\n +return ([^\n]*[^\n,({])\n *end\n/m;
 
-/** Puts the functions of `host.lua` into a script. The expression of a short function replaces its calls. */
-export function withPatterns(lua, folder, names) {
-  const patterns = patternsOf(folder);
-  let script = lua;
-  for (const name of names) {
-    const pattern = patterns.get(name);
-    if (!pattern) throw new Error(`host.lua has no function ${name}`);
-    const place = new RegExp(`^ *PATTERN_${name}\\(\\)\n`, 'm');
-    script =
-      pattern.expression === undefined
-        ? script.replace(place, () => `local ${pattern.text}\n`)
-        : withExpression(script.replace(place, ''), name, pattern);
-  }
-  return withShortFunctions(script);
+/** Adds the functions of `host.lua` that a script uses. The expression of a short function replaces its calls. */
+export function withPatterns(lua, folder) {
+  const [, ...functions] = readFileSync(join(folder, 'host.lua'), 'utf8').split(/^(?=function )/m);
+  const used = functions.filter((text) => new RegExp(`\\b${/^function (\w+)/.exec(text)[1]}\\(`).test(lua));
+  return withShortFunctions(used.map((text) => `local ${text.trimEnd()}\n`).join('') + lua);
 }
 
-/** The functions of `host.lua` by name. */
-function patternsOf(folder) {
-  const pieces = readFileSync(join(folder, 'host.lua'), 'utf8').split(/^(?=function )/m);
-  return new Map(
-    pieces.slice(1).map((piece) => {
-      const [, name, list, body] = FUNCTION.exec(piece);
-      const parameters = list === '' ? [] : list.split(', ');
-      const expression = /^ {2}return (.*)$/.exec(body)?.[1];
-      const isShort = expression !== undefined && parameters.every((each) => occurs(each, expression) === 1);
-      return [name, { text: piece.trimEnd(), parameters, expression: isShort ? expression : undefined }];
-    }),
-  );
-}
-
-/** The same for the short functions of the rules. */
 function withShortFunctions(lua) {
   let script = lua;
   let from = 0;
@@ -100,4 +72,15 @@ function valuesOfCall(lua, start) {
     from = at + 1;
   }
   throw new Error('a call has no end');
+}
+
+/** A variable, a field or an element. */
+const SIMPLE = String.raw`[\w.]+(?:\[[^[\]]+\])?`;
+
+/** Arithmetic and `math.floor` convert a text to a number themselves. */
+export function ownConversion(lua) {
+  return lua
+    .replace(new RegExp(String.raw`\btonumber\((${SIMPLE})\)(?= [-+*/] )`, 'g'), '$1')
+    .replace(new RegExp(String.raw`(?<=\w [-+*/] )tonumber\((${SIMPLE})\)`, 'g'), '$1')
+    .replace(new RegExp(String.raw`\bmath\.floor\(tonumber\((${SIMPLE})\)\)`, 'g'), 'math.floor($1)');
 }

@@ -2,174 +2,39 @@
 
 import { LuaScript } from '../lua-script.js';
 
-const fenceNumberPart = `local function an(i)
-local m = i == false and 0 or tonumber(string.match(i, '^[%d.eE+-]+$') or '')
-if m == nil or m < 0 or m >= 9007199250000000 or m ~= math.floor(m) then
-return nil
-end
-return m
-end
-`;
-
-const wakeNextPart = `local function bv(b, d)
-local bb = ({})
-for aE, a in ipairs(redis.call("ZRANGE", d, "0", "15")) do
-local k = string.sub(a, 1, 22)
-if bb[k] ~= true and X(a, "g", b) ~= 0 then
-return
-end
-bb[k] = true
-end
-end
-`;
-
-const commandOfPart = `local function cu(i)
-local v, a, l, az, ba, bi = string.match(i, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
-if v == nil then
-error("unknown command", 0)
-end
-local aR = v == "r"
-local t = aR and ba or az
-return {v = v, a = a, f = tonumber((aR and az or l)), t = tonumber(t), x = aR and bi or ba, Q = aR and l or bi, af = az == "=", ab = az}
-end
-`;
-
-const notifyPart = `local function X(a, aL, b)
-local k = R(a)
-if k == nil then
-return 0
-end
-local au = ("nestjs-lock:1:" .. string.sub(b, 1, string.match(F, '%d+$'))) .. string.sub(k, 1, 11)
-local i = (((aL .. " ") .. a) .. " ") .. b
-if sharded then
-local U = redis.pcall("SPUBLISH", (au .. ":") .. F, i)
-if type(U) == "number" and U > 0 then
-return -1
-end
-end
-local aH = redis.pcall("PUBLISH", au, i)
-return counted and type(aH) == "number" and aH or -1
-end
-`;
-
-const appendPart = `local function aO(d, a, al)
-if al == nil then
-al = 0
-end
-local function bC(d)
-local ak = redis.call("ZRANGE", d, "-1", "-1", "WITHSCORES")
-if #ak == 0 then
-return 0
-end
-local e = math.floor(ak[2])
-if e < 0 then
-return e - -68719476736
-end
-if e == 0 then
-return 0
-end
-local w = redis.call("ZRANGE", d, "(0", "-inf", "BYSCORE", "REV", "LIMIT", "0", "1", "WITHSCORES")
-return #w == 0 and e or math.max(e, math.floor(w[2]) - -68719476736)
-end
-local ae = math.max(bC(d), al) + 1
-if (string.find(a, ':%w+:r$') ~= nil) then
-ae = -68719476736 + ae
-end
-local aZ = (u() % 65536 / 65536)
-local ao = redis.call("ZADD", d, "NX", ae + aZ, a) == 1
-if not ao then
-redis.call("ZADD", d, math.floor(tonumber(redis.call("ZSCORE", d, a))) + aZ, a)
-end
-redis.call("PEXPIRE", d, "15000")
-return ao
-end
-`;
-
-const fencingTokensPart = `local function T(s)
-if e == nil then
-local o = N()
-local i = o[1] .. (#o[2] == 6 and o[2] or string.format('%06d', o[2]))
-local J = aj(i)
-${fenceNumberPart}local P = an(J)
-if P == nil then
-local function bl(J)
-local i, y = string.match(J, '^(%d+)~(%d+)$')
-local W
-if i == nil then
-W = nil
-else
-W = an(i)
-end
-local m = W
-if m == nil then
-aj(J)
-local function aM(G)
-error({err = ("BADFENCE The fencing counter is not a safe whole number. Delete the key \\"" .. G) .. "\\"."}, 0)
-end
-return aM(F)
-end
-if u() < tonumber(y) then
-ad = "~" .. y
-end
-return m
-end
-P = bl(J)
-end
-e = P
-local p = tonumber(i)
-local aF = ad ~= ""
-ai = p
-if (fenceMs ~= nil or aF) and e < p then
-e = p + s - 1
-if aF then
-ai = nil
-end
-return p
-end
-if e <= p - s then
-e = p
-return p - s + 1
-end
-end
-local l = e + 1
-e = l + s - 1
-return l
-end
-`;
-
 export const checkInboxScript = new LuaScript(
   'check-inbox',
-  `local aL, au, dI = unpack(ARGV, 1, 3)
-local W
-if dI == nil then
-W = nil
+  `local aL, au, dK = unpack(ARGV, 1, 3)
+local X
+if dK == nil then
+X = nil
 else
-W = redis.pcall("SPUBLISH", dI, aL)
+X = redis.pcall("SPUBLISH", dK, aL)
 end
-local bA = W
-if type(bA) == "number" and bA > 0 then
-return bA
+local bD = X
+if type(bD) == "number" and bD > 0 then
+return bD
 end
-local cP = redis.pcall("PUBLISH", au, aL)
-if type(cP) == "number" then
-return cP
+local cT = redis.pcall("PUBLISH", au, aL)
+if type(cT) == "number" then
+return cT
 end
-return type(bA) == "number" and bA or cP.err`,
+return type(bD) == "number" and bD or cT.err`,
 );
 
 export const deleteForeignScript = new LuaScript(
   'delete-foreign',
-  `local b, w, Z = unpack(KEYS, 1, 3)
-local bn = unpack(ARGV, 1, 1)
-if redis.call("GET", b) ~= bn then
-return 0
-end
-local function cO(bn)
-local aA = string.match(bn, '^semaphore:(%d+)$')
+  `local function cS(bq)
+local aA = string.match(bq, '^semaphore:(%d+)$')
 return aA and tonumber(aA)
 end
-local ej = bn == "readers" or cO(bn) ~= nil
-if ej and redis.call("EXISTS", w, Z) > 0 then
+local b, t, aa = unpack(KEYS, 1, 3)
+local bq = unpack(ARGV, 1, 1)
+if redis.call("GET", b) ~= bq then
+return 0
+end
+local en = bq == "readers" or cS(bq) ~= nil
+if en and redis.call("EXISTS", t, aa) > 0 then
 return 0
 end
 return redis.call("DEL", b)`,
@@ -185,13 +50,13 @@ call('DEL', b)
 return 0
 end
 elseif string.sub(i, -1) == '+' then
-local a, f, t, x = string.match(i, '^[aw] (%S+) (%d+) (%d+) (%d+) %+$')
+local a, g, u, v = string.match(i, '^[aw] (%S+) (%d+) (%d+) (%d+) %+$')
 if a and call('EXISTS', KEYS[3]) == 0 then
-local N = x == '0' or call('TIME')
-if N == true or N[1] * 1000 + N[2] / 1000 <= tonumber(x) then
-local bs = redis.pcall('SET', b, a, 'NX', 'PX', f)
-local e = bs and not bs.err and redis.pcall('INCRBY', KEYS[1], t)
-if type(e) == 'number' and e > 0 and e < 9007199250000000 then return e - t + 1 end
+local M = v == '0' or call('TIME')
+if M == true or M[1] * 1000 + M[2] / 1000 <= tonumber(v) then
+local bv = redis.pcall('SET', b, a, 'NX', 'PX', g)
+local f = bv and not bv.err and redis.pcall('INCRBY', KEYS[1], u)
+if type(f) == 'number' and f > 0 and f < 9007199250000000 then return f - u + 1 end
 end
 end
 end
@@ -199,283 +64,419 @@ end
 local counted = true
 local sharded = false
 local fenceMs = nil
+local function S(a)
+local k = string.match(a, '^([%w_-]+):%w+$') or string.match(a, '^([%w_-]+):%w+:%w+$')
+return k and #k == 22 and k or nil
+end
+local function bb(as, ...)
+local ok, q = pcall(as, ...)
+if ok then return q end
+return { 9, type(q) == 'table' and q.err or tostring(q), 0 }
+end
 local F = ""
 local p
-local e
-local ad = ""
+local f
+local ae = ""
 local K
 local ai
-do
-local G = KEYS[1]
-F = G
+local function aW(H)
+F = H
 end
+aW(KEYS[1])
 if #ARGV == 0 then
 return {}
 end
-local function N()
+local function M()
 if p == nil then
 p = redis.call("TIME")
 end
 return p
 end
-local function ag(x)
-if x == "0" then
+local function ag(v)
+if v == "0" then
 return false
 end
-local o = N()
-return o[1] * 1000 + o[2] / 1000 - x > 0
+local o = M()
+return o[1] * 1000 + o[2] / 1000 - v > 0
 end
-local function dK(b, a, f)
-local bs = redis.pcall("SET", b, a, "NX", "PX", f)
-if bs == false then
+local function dM(b, a, g)
+local bv = redis.pcall("SET", b, a, "NX", "PX", g)
+if bv == false then
 return false
 end
-return bs.err ~= nil and bs or true
+return bv.err ~= nil and bv or true
 end
-local function eJ()
-local bt
+local function eW()
+local bw
 if #KEYS == 3 then
-local v = string.sub(ARGV[1], 1, 1)
-if v ~= "a" and v ~= "w" then
-return 0, 0
+local x = string.sub(ARGV[1], 1, 1)
+if x ~= "a" and x ~= "w" then
+return {0, 0}
 end
-bt = redis.call("EXISTS", KEYS[2], KEYS[3])
+bw = redis.call("EXISTS", KEYS[2], KEYS[3])
 else
-local dF = {}
-for h = 0, #ARGV - 1 do
-dF[h + 1] = KEYS[2 * h + 3]
+local dH = {}
+do
+local e = 0
+while e < #ARGV do
+dH[e + 1] = KEYS[2 * e + 2 + 1]
+e = e + 1
 end
-bt = redis.call("EXISTS", unpack(dF))
 end
-if bt > 0 then
-return 0, 0
+bw = redis.call("EXISTS", unpack(dH))
 end
-local s = 0
-local dL = ""
-for h = 0, #ARGV - 1 do
-local i = ARGV[h + 1]
-local b = KEYS[2 * h + 2]
+if bw > 0 then
+return {0, 0}
+end
+local r = 0
+local dN = ""
+do
+local e = 0
+while e < #ARGV do
+local i = ARGV[e + 1]
+local b = KEYS[2 * e + 1 + 1]
 if string.sub(i, 1, 1) == "d" then
 if redis.pcall("GET", b) ~= string.sub(i, 3) then
-return h, s
+return {e, r}
 end
 redis.call("DEL", b)
 else
-local v, a, f, t, x = string.match(i, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
-if v ~= "a" and v ~= "w" then
-return h, s
+local x, a, g, u, v = string.match(i, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
+if x ~= "a" and x ~= "w" then
+return {e, r}
 end
-if x ~= dL and ag(x) then
-return h, s
+if v ~= dN and ag(v) then
+return {e, r}
 end
-if dK(b, a, f) ~= true then
-return h, s
+if dM(b, a, g) ~= true then
+return {e, r}
 end
-dL = x
-s = s + t
+dN = v
+r = r + u
+end
+e = e + 1
 end
 end
-return #ARGV, s
+return {#ARGV, r}
 end
-local bW, s = eJ()
+local ca, r = unpack(eW(), 1, 2)
 local function aj(i)
-local aq = i .. ad
+local aq = i .. ae
 if fenceMs ~= nil then
 return redis.call("SET", F, aq, "PX", fenceMs, "GET")
 end
 return redis.call("SET", F, aq, "GET")
 end
-local function u()
+local function w()
 if K == nil then
-local o = N()
+local o = M()
 K = o[1] * 1000 + math.floor(o[2] / 1000)
 end
 return K
 end
-${fencingTokensPart}local function cT()
-if e ~= nil and e ~= ai then
-aj(string.format('%.0f', e))
+local function V(r)
+local function an(i)
+local m = i == false and 0 or tonumber(string.match(i, '^[%d.eE+-]+$') or '')
+if m == nil or m < 0 or m >= 9007199250000000 or m ~= math.floor(m) then
+return nil
+end
+return m
+end
+local function bo(J)
+local i, z = string.match(J, '^(%d+)~(%d+)$')
+local X
+if i == nil then
+X = nil
+else
+X = an(i)
+end
+local m = X
+local function aM(H)
+error({err = ("BADFENCE The fencing counter is not a safe whole number. Delete the key \\"" .. H) .. "\\"."}, 0)
+end
+if m == nil then
+aj(J)
+return aM(F)
+end
+if w() < tonumber(z) then
+ae = "~" .. z
+end
+return m
+end
+if f == nil then
+local o = M()
+local i = o[1] .. (#o[2] == 6 and o[2] or string.format('%06d', o[2]))
+local J = aj(i)
+local R = an(J)
+if R == nil then
+R = bo(J)
+end
+f = R
+local p = tonumber(i)
+local aF = ae ~= ""
+ai = p
+if (fenceMs ~= nil or aF) and f < p then
+f = p + r - 1
+if aF then
+ai = nil
+end
+return p
+end
+if f <= p - r then
+f = p
+return p - r + 1
 end
 end
-if bW == #ARGV then
-do
-if s == 0 then
-return 0
-end
-local l = T(s)
-cT()
+local l = f + 1
+f = l + r - 1
 return l
 end
+local function aU()
+if f ~= nil and f ~= ai then
+aj(string.format('%.0f', f))
 end
-local function aX(b, f)
-if redis.call("PTTL", b) < tonumber(f) then
-redis.call("PEXPIRE", b, f)
+end
+local function eo(r)
+if r == 0 then
+return 0
+end
+local l = V(r)
+aU()
+return l
+end
+if ca == #ARGV then
+return eo(r)
+end
+local function ba(b, g)
+if redis.call("PTTL", b) < tonumber(g) then
+redis.call("PEXPIRE", b, g)
 end
 end
-local function R(a)
-local k = string.match(a, '^([%w_-]+):%w+$') or string.match(a, '^([%w_-]+):%w+:%w+$')
-return k and #k == 22 and k or nil
+local function Y(a, aL, b)
+local k = S(a)
+if k == nil then
+return 0
 end
-${notifyPart}local function bq(b, d, C, E)
-redis.call("SET", b, C, "PX", "1750")
-if X(C, "g", b) ~= 0 then
+local au = ("nestjs-lock:1:" .. string.sub(b, 1, string.match(F, '%d+$'))) .. string.sub(k, 1, 11)
+local i = (((aL .. " ") .. a) .. " ") .. b
+if sharded then
+local W = redis.pcall("SPUBLISH", (au .. ":") .. F, i)
+if type(W) == "number" and W > 0 then
+return -1
+end
+end
+local aH = redis.pcall("PUBLISH", au, i)
+return counted and type(aH) == "number" and aH or -1
+end
+local function bt(b, d, D, E)
+redis.call("SET", b, D, "PX", "1750")
+if Y(D, "g", b) ~= 0 then
 return 1750
 end
 redis.call("PEXPIRE", b, "150")
-${wakeNextPart}bv(b, d)
-redis.call("ZADD", d, math.floor(E) + ((u() - 1750) % 65536 / 65536), C)
+local function by(b, d)
+local be = ({})
+for aE, a in ipairs(redis.call("ZRANGE", d, "0", "15")) do
+local k = string.sub(a, 1, 22)
+if be[k] ~= true and Y(a, "g", b) ~= 0 then
+return
+end
+be[k] = true
+end
+end
+by(b, d)
+redis.call("ZADD", d, math.floor(E) + ((w() - 1750) % 65536 / 65536), D)
 redis.call("PEXPIRE", d, "15000")
 return 150
 end
-${appendPart}local function aP(b, a, f)
-redis.call("SET", b, a, "PX", f)
+local function aO(d, a, al)
+if al == nil then
+al = 0
 end
-local function ea(b, d, a, f, t, x, V)
-if ag(x) then
-return {14, u(), 0}
+local function bF(d)
+local ak = redis.call("ZRANGE", d, "-1", "-1", "WITHSCORES")
+if #ak == 0 then
+return 0
 end
-local bt = redis.call("EXISTS", d) == 0 and dK(b, a, f)
-if bt == true then
-return {1, T(tonumber(t)), 0}
+local f = math.floor(ak[2])
+if f < 0 then
+return f - -68719476736
 end
-do
-local b, d, a, f, t, V, dn = b, d, a, f, t, V, bt
+if f == 0 then
+return 0
+end
+local t = redis.call("ZRANGE", d, "(0", "-inf", "BYSCORE", "REV", "LIMIT", "0", "1", "WITHSCORES")
+return #t == 0 and f or math.max(f, math.floor(t[2]) - -68719476736)
+end
+local af = math.max(bF(d), al) + 1
+if (string.find(a, ':%w+:r$') ~= nil) then
+af = -68719476736 + af
+end
+local bc = (w() % 65536 / 65536)
+local ao = redis.call("ZADD", d, "NX", af + bc, a) == 1
+if not ao then
+redis.call("ZADD", d, math.floor(tonumber(redis.call("ZSCORE", d, a))) + bc, a)
+end
+redis.call("PEXPIRE", d, "15000")
+return ao
+end
+local function aP(b, a, g)
+redis.call("SET", b, a, "PX", g)
+end
+local function ec(b, d, a, g, u, v, Q)
+if ag(v) then
+return {14, w(), 0}
+end
+local bw = redis.call("EXISTS", d) == 0 and dM(b, a, g)
+if bw == true then
+return {1, V(tonumber(u)), 0}
+end
+local function ed(b, d, a, g, u, Q, dq)
 local n = redis.call("GET", b)
-if n == a then
-do
-local b, d, a, f, t = b, d, a, f, tonumber(t)
-aX(b, f)
+local function bR(b, d, a, g, u)
+ba(b, g)
 redis.call("ZREM", d, a)
-return {1, T(t), redis.call("ZCARD", d)}
+return {1, V(u), redis.call("ZCARD", d)}
 end
+if n == a then
+return bR(b, d, a, g, tonumber(u))
 end
-if dn ~= false then
-error(dn, 0)
+if dq ~= false then
+error(dq, 0)
 end
-local function bK(n, d, a, V, ap)
-local be
-if n == nil then
-be = nil
-else
-be = R(n)
-end
-local k = be
-local bB = n ~= nil and k == nil and n ~= "readers"
-if not V then
-return {3, ap, bB and 1 or 0}
-end
-local by = aO(d, a) and 2 or 13
-if n ~= nil and k ~= nil and k == R(a) then
-return {by, ap, n}
-end
-return {by, ap, bB and 1 or 0}
-end
-if n == false then
-local function ez(b, d, a)
-local C, E = unpack(redis.call("ZRANGE", d, "0", "0", "WITHSCORES"), 1, 2)
-if C == nil or C == a then
+local function eH(b, d, a)
+local D, E = unpack(redis.call("ZRANGE", d, "0", "0", "WITHSCORES"), 1, 2)
+if D == nil or D == a then
 return "own"
 end
-if (string.find(C, ':%w+:r$') ~= nil) then
+if (string.find(D, ':%w+:r$') ~= nil) then
 return "reader"
 end
-local function bo(E)
+local function br(E)
 local m = tonumber(E)
-local cs = (m - math.floor(m)) * 65536
-local bJ = u() - cs
-return bJ - math.floor(bJ / 65536) * 65536 >= 1750
+local cw = (m - math.floor(m)) * 65536
+local bM = w() - cw
+return bM - math.floor(bM / 65536) * 65536 >= 1750
 end
-if not bo(E) then
-redis.call("ZREM", d, C)
-bq(b, d, C, E)
-return {n = C}
+if not br(E) then
+redis.call("ZREM", d, D)
+bt(b, d, D, E)
+return {n = D}
 end
-local function cM(b, d, H, ar, bk)
-local z = redis.call("ZRANGE", d, "0", H, "BYSCORE", "LIMIT", "0", "1000", "WITHSCORES")
-local function bT(z, ar)
-local aa = ({})
-aa[string.sub(ar, 1, 22)] = true
-for h = 0, #z - 1, 2 do
-if not bo(z[h + 2]) then
-aa[string.sub(z[h + 1], 1, 22)] = true
+local function cQ(b, d, I, ar, bn)
+local A = redis.call("ZRANGE", d, "0", I, "BYSCORE", "LIMIT", "0", "1000", "WITHSCORES")
+local function bX(A, ar)
+local ab = ({})
+ab[string.sub(ar, 1, 22)] = true
+do
+local e = 0
+while e < #A do
+if not br(A[e + 1 + 1]) then
+ab[string.sub(A[e + 1], 1, 22)] = true
+end
+e = e + 2
 end
 end
-return aa
+return ab
 end
-local aa = bT(z, ar)
+local ab = bX(A, ar)
 local ay = {}
-local Y
+local Z
 local E = ""
-for h = 0, #z - 1, 2 do
-local a = z[h + 1]
-if aa[string.sub(a, 1, 22)] ~= true then
+do
+local e = 0
+while e < #A do
+local a = A[e + 1]
+if ab[string.sub(a, 1, 22)] ~= true then
 if #ay < 100 then
 ay[#ay + 1] = a
 end
-elseif Y == nil then
-Y = a
-E = z[h + 2]
+elseif Z == nil then
+Z = a
+E = A[e + 1 + 1]
+end
+e = e + 2
 end
 end
-do
-local G, at = d, ay
+local function aT(H, at)
 if #at > 0 then
-redis.call("ZREM", G, unpack(at))
+redis.call("ZREM", H, unpack(at))
 end
 end
-if Y == nil then
-return {false, #z == 2 * 1000}
+aT(d, ay)
+if Z == nil then
+return {false, #A == 2 * 1000}
 end
-redis.call("ZREM", d, Y)
-if not bk(Y) then
-bq(b, d, Y, E)
+redis.call("ZREM", d, Z)
+if not bn(Z) then
+bt(b, d, Z, E)
 end
-return {Y, false}
+return {Z, false}
 end
-local O, ah = unpack(cM(b, d, "+inf", a, function(z) return z == a end), 1, 2)
+local O, ah = unpack(cQ(b, d, "+inf", a, function(A) return A == a end), 1, 2)
 if O == false then
 return ah and "more" or "own"
 end
 return O == a and "own" or ({n = O})
 end
-local bZ = ez(b, d, a)
-if bZ == "reader" then
+local function bN(n, d, a, Q, ap)
+local bh
+if n == nil then
+bh = nil
+else
+bh = S(n)
+end
+local k = bh
+local bE = n ~= nil and k == nil and n ~= "readers"
+if not Q then
+return {3, ap, bE and 1 or 0}
+end
+local bB = aO(d, a) and 2 or 13
+if n ~= nil and k ~= nil and k == S(a) then
+return {bB, ap, n}
+end
+return {bB, ap, bE and 1 or 0}
+end
+if n == false then
+local cd = eH(b, d, a)
+if cd == "reader" then
 return {11, 0, 0}
 end
-if bZ == "more" then
-return bK(nil, d, a, V, 0)
+if cd == "more" then
+return bN(nil, d, a, Q, 0)
 end
-if bZ == "own" then
-aP(b, a, f)
+if cd == "own" then
+aP(b, a, g)
 redis.call("ZREM", d, a)
-return {1, T(tonumber(t)), redis.call("ZCARD", d)}
+return {1, V(tonumber(u)), redis.call("ZCARD", d)}
 end
-n = bZ.n
+n = cd.n
 end
-if V and n == "readers" then
+if Q and n == "readers" then
 return {11, 0, 0}
 end
-local q = bK(n, d, a, V, redis.call("PTTL", b))
-if V then
-X(n, "c", b)
+local q = bN(n, d, a, Q, redis.call("PTTL", b))
+if Q then
+Y(n, "c", b)
 end
 return q
 end
+return ed(b, d, a, g, u, Q, bw)
 end
-local function eG(b, d, a, f, af)
+local function cW(b, d, a, g, ad)
 local n = redis.call("GET", b)
 if n ~= a then
 return {6, n == false and 0 or 1, 0}
 end
-if af then
-redis.call("PEXPIRE", b, f)
+if ad then
+redis.call("PEXPIRE", b, g)
 else
-aX(b, f)
+ba(b, g)
 end
 return {7, redis.call("ZCARD", d), 0}
 end
-local function eF(b, d, a, Q, f, t, x)
-local av = (Q == "" or ag(x)) and "" or Q
+local function eO(b, d, a, P, g, u, v)
+local av = (P == "" or ag(v)) and "" or P
 local n = redis.call("GET", b)
 if n ~= a then
 if n == "readers" then
@@ -486,125 +487,124 @@ return {6, n == false and 0 or 1, 0}
 end
 local aI = av ~= "" and av ~= "-"
 local B = av == "-" and string.sub(a, 1, 23) or ""
-local C, E = unpack(redis.call("ZPOPMIN", d), 1, 2)
-if C == a then
-C, E = unpack(redis.call("ZPOPMIN", d), 1, 2)
+local D, E = unpack(redis.call("ZPOPMIN", d), 1, 2)
+if D == a then
+D, E = unpack(redis.call("ZPOPMIN", d), 1, 2)
 end
-if C == nil then
+if D == nil then
 if not aI then
 redis.call("DEL", b)
 return {4, 0, 0}
 end
-C = av
-elseif (string.find(C, ':%w+:r$') ~= nil) then
-redis.call("ZADD", d, E, C)
+D = av
+elseif (string.find(D, ':%w+:r$') ~= nil) then
+redis.call("ZADD", d, E, D)
 redis.call("PEXPIRE", d, "15000")
 return {11, 0, 0}
-elseif C ~= av and (B == "" or string.sub(C, 1, 23) ~= B) then
+elseif D ~= av and (B == "" or string.sub(D, 1, 23) ~= B) then
 if aI then
 aO(d, av, math.floor(E))
 end
-local eA = bq(b, d, C, E)
-return aI and ({2, eA, 0}) or ({5, 0, 0})
+local eI = bt(b, d, D, E)
+return aI and ({2, eI, 0}) or ({5, 0, 0})
 end
-aP(b, C, f)
-return {8, T(tonumber(t)), C}
+aP(b, D, g)
+return {8, V(tonumber(u)), D}
 end
 local function as(b, d, i)
-local v, a, l, az, ba, bi = string.match(i, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
-if v == nil then
+local x, a, l, az, bd, bl = string.match(i, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
+if x == nil then
 error("unknown command", 0)
 end
-if v == "a" or v == "w" then
-return ea(b, d, a, l, az, ba, v == "w")
+if x == "a" or x == "w" then
+return ec(b, d, a, l, az, bd, x == "w")
 end
-if v == "n" then
-return eG(b, d, a, l, az == "=")
+if x == "n" then
+return cW(b, d, a, l, az == "=")
 end
-return eF(b, d, a, l, az, ba, bi)
+return eO(b, d, a, l, az, bd, bl)
 end
-local function eK(b, d, i)
+local function eX(b, d, i)
 local q = as(b, d, i)
-cT()
+aU()
 return q
 end
-local function eI(bW)
+local function eV(ca)
 local L = {}
-local function aY(as, ...)
-local ok, q = pcall(as, ...)
-if ok then return q end
-return { 9, type(q) == 'table' and q.err or tostring(q), 0 }
-end
 local function av(i)
-local aE, aE, aE, t = string.match(i, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
-return {1, T(tonumber(t)), 0}
+local aE, aE, aE, u = string.match(i, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
+return {1, V(tonumber(u)), 0}
 end
-local function bh(L, h, q)
-L[3 * h + 1] = q[1]
-L[3 * h + 2] = q[2]
-L[3 * h + 3] = q[3]
+local function bk(L, e, q)
+L[3 * e + 1] = q[1]
+L[3 * e + 1 + 1] = q[2]
+L[3 * e + 2 + 1] = q[3]
 end
-for h = 0, #ARGV - 1 do
+do
+local e = 0
+while e < #ARGV do
 local q = {4, 0, 0}
-if h >= bW then
-q = aY(as, KEYS[2 * h + 2], KEYS[2 * h + 3], ARGV[h + 1])
-elseif string.sub(ARGV[h + 1], 1, 1) ~= "d" then
-q = av(ARGV[h + 1])
+if e >= ca then
+q = bb(as, KEYS[2 * e + 1 + 1], KEYS[2 * e + 2 + 1], ARGV[e + 1])
+elseif string.sub(ARGV[e + 1], 1, 1) ~= "d" then
+q = av(ARGV[e + 1])
 end
-bh(L, h, q)
+bk(L, e, q)
+e = e + 1
 end
-cT()
+end
+aU()
 return L
 end
-return #KEYS == 3 and eK(KEYS[2], KEYS[3], ARGV[1]) or eI(bW)`,
+return #KEYS == 3 and eX(KEYS[2], KEYS[3], ARGV[1]) or eV(ca)`,
 );
 
 export const markCounterScript = new LuaScript(
   'mark-counter',
   `local K
 local p
-local bz = unpack(KEYS, 1, 1)
-local dm = unpack(ARGV, 1, 1)
-local i = redis.call("GET", bz)
+local bC = unpack(KEYS, 1, 1)
+local dp = unpack(ARGV, 1, 1)
+local i = redis.call("GET", bC)
 local m = string.match((i == false and "0" or i), '^%d+')
 if m == nil then
 return 1
 end
-local function u()
-if K == nil then
-local o
-do
+local function w()
+local function M()
 if p == nil then
 p = redis.call("TIME")
 end
-o = p
+return p
 end
+if K == nil then
+local o = M()
 K = o[1] * 1000 + math.floor(o[2] / 1000)
 end
 return K
 end
-local aq = (m .. "~") .. string.format('%.0f', (u() + tonumber(dm)))
+local aq = (m .. "~") .. string.format('%.0f', (w() + tonumber(dp)))
 if i == false then
-redis.call("SET", bz, aq, "PX", dm)
+redis.call("SET", bC, aq, "PX", dp)
 else
-redis.call("SET", bz, aq, "KEEPTTL")
+redis.call("SET", bC, aq, "KEEPTTL")
 end
 return 1`,
 );
 
 export const markTicketScript = new LuaScript(
   'mark-ticket',
-  `local S = unpack(KEYS, 1, 1)
-local ad = unpack(ARGV, 1, 1)
-local J = redis.call("GET", S)
+  `local T = unpack(KEYS, 1, 1)
+local ae = unpack(ARGV, 1, 1)
+local J = redis.call("GET", T)
 if J == false then
 return {}
 end
-local ap = redis.call("PTTL", S)
+local ap = redis.call("PTTL", T)
 if ap <= 0 then
 return {}
 end
-redis.call("SET", S, J .. ad, "PX", ap)
+redis.call("SET", T, J .. ae, "PX", ap)
 return {J, ap}`,
 );
 
@@ -612,286 +612,328 @@ export const membersScript = new LuaScript(
   'members',
   `local K
 local p
-local S = unpack(KEYS, 1, 1)
-local bm, cE, dz, dq = unpack(ARGV, 1, 4)
-local function N()
+local T = unpack(KEYS, 1, 1)
+local bp, cI, dB, ds = unpack(ARGV, 1, 4)
+local function M()
 if p == nil then
 p = redis.call("TIME")
 end
 return p
 end
-local function u()
+local function w()
 if K == nil then
-local o = N()
+local o = M()
 K = o[1] * 1000 + math.floor(o[2] / 1000)
 end
 return K
 end
-local y = u() + tonumber(cE)
-redis.call("ZREMRANGEBYSCORE", S, "-inf", u())
-local ao = redis.call("ZSCORE", S, "!new") ~= false
-if dz == "1" and ao and redis.call("ZSCORE", S, "=" .. dq) == false then
-redis.call("DEL", S)
+local z = w() + tonumber(cI)
+redis.call("ZREMRANGEBYSCORE", T, "-inf", w())
+local ao = redis.call("ZSCORE", T, "!new") ~= false
+if dB == "1" and ao and redis.call("ZSCORE", T, "=" .. ds) == false then
+redis.call("DEL", T)
 end
-local D = {r = ({}), s = 0, B = nil}
-local function eE(S, bm, D)
-local cK = redis.call("ZRANGE", S, "0", "-1", "WITHSCORES")
-for h = 0, #cK - 1, 2 do
-local cG, v = string.match(cK[h + 1], '^([#=+])([%w_-]+)$')
-local r = tonumber(cK[h + 2])
-if cG == "#" then
-if v ~= bm then
-return {3, r - u(), v}
+local C = {s = ({}), r = 0, B = nil}
+local function eN(T, bp, C)
+local cO = redis.call("ZRANGE", T, "0", "-1", "WITHSCORES")
+do
+local e = 0
+while e < #cO do
+local cK, x = string.match(cO[e + 1], '^([#=+])([%w_-]+)$')
+local s = tonumber(cO[e + 1 + 1])
+if cK == "#" then
+if x ~= bp then
+return {3, s - w(), x}
 end
-elseif cG ~= nil then
-if cG == "=" then
-D.B = v
+elseif cK ~= nil then
+if cK == "=" then
+C.B = x
 end
-if D.r[v] == nil then
-D.s = D.s + 1
+if C.s[x] == nil then
+C.r = C.r + 1
 end
-D.r[v] = math.max(D.r[v] or 0, r)
+C.s[x] = math.max(C.s[x] or 0, s)
+end
+e = e + 2
 end
 end
 return nil
 end
-local aS = eE(S, bm, D)
+local aS = eN(T, bp, C)
 if aS ~= nil then
 return aS
 end
-local function cF(S, es, y)
-redis.call("ZADD", S, "GT", y, es)
+local function cJ(T, ey, z)
+redis.call("ZADD", T, "GT", z, ey)
 end
-cF(S, "#" .. bm, y)
-if D.B == nil then
-D.B = dq
-if dz ~= "1" then
-redis.call("ZADD", S, u() + 5000, "!new")
+cJ(T, "#" .. bp, z)
+if C.B == nil then
+C.B = ds
+if dB ~= "1" then
+redis.call("ZADD", T, w() + 5000, "!new")
 end
 end
-cF(S, "=" .. D.B, y)
-if D.r[D.B] == nil then
-D.s = D.s + 1
+cJ(T, "=" .. C.B, z)
+if C.s[C.B] == nil then
+C.r = C.r + 1
 end
-local function ek(S, D, bm, y)
-local dc = D
-local r = dc.r
-local B = dc.B
-local br = {}
-for h = 4, #ARGV - 1 do
-local aS = ARGV[h + 1]
-local du = r[aS] ~= nil
-if aS ~= B and not du and D.s >= bm then
-br[#br + 1] = aS
+local function ep(T, C, bp, z)
+local df = C
+local s = df.s
+local B = df.B
+local bu = {}
+do
+local e = 4
+while e < #ARGV do
+local aS = ARGV[e + 1]
+local dw = s[aS] ~= nil
+if aS ~= B and not dw and C.r >= bp then
+bu[#bu + 1] = aS
 elseif aS ~= B then
-if not du then
-D.s = D.s + 1
+if not dw then
+C.r = C.r + 1
 end
-r[aS] = y
-cF(S, "+" .. aS, y)
+s[aS] = z
+cJ(T, "+" .. aS, z)
 end
-end
-return br
-end
-local br = ek(S, D, tonumber(bm), y)
-if redis.call("PTTL", S) < tonumber(cE) then
-redis.call("PEXPIRE", S, cE)
-end
-if #br == 0 then
-return {1, 0, D.B}
-end
-local function en(j)
-local r = j.r
-local B = j.B
-local cU = ({})
-cU[B] = true
-for h = 4, #ARGV - 1 do
-cU[ARGV[h + 1]] = true
-end
-local cI = 0
-for v in pairs(r) do
-if cU[v] ~= true then
-cI = math.max(cI, r[v] or 0)
+e = e + 1
 end
 end
-return cI
+return bu
 end
-return {2, en(D), (D.B .. " ") .. table.concat(br, ' ')}`,
+local bu = ep(T, C, tonumber(bp), z)
+if redis.call("PTTL", T) < tonumber(cI) then
+redis.call("PEXPIRE", T, cI)
+end
+if #bu == 0 then
+return {1, 0, C.B}
+end
+local function es(j)
+local B
+local s
+s = j.s
+B = j.B
+local cX = ({})
+cX[B] = true
+do
+local e = 4
+while e < #ARGV do
+cX[ARGV[e + 1]] = true
+e = e + 1
+end
+end
+local cM = 0
+for x in pairs(s) do
+if cX[x] ~= true then
+cM = math.max(cM, s[x] or 0)
+end
+end
+return cM
+end
+return {2, es(C), (C.B .. " ") .. table.concat(bu, ' ')}`,
 );
 
 export const multiKeyScript = new LuaScript(
   'multi-key',
   `local fenceMs = nil
-local F = ""
-local p
-local K
-local e
-local ad = ""
-local ai
-do
-local G = KEYS[1]
-F = G
-end
-local L = {}
-local l = 1
-local function eb(i)
+local function ef(i)
 local aD = {}
-for eV in string.gmatch(i, '%S+') do aD[#aD + 1] = eV end
+for fj in string.gmatch(i, '%S+') do aD[#aD + 1] = fj end
 return aD
 end
-local function aY(as, ...)
+local function bb(as, ...)
 local ok, q = pcall(as, ...)
 if ok then return q end
 return { 9, type(q) == 'table' and q.err or tostring(q), 0 }
 end
-local function N()
+local F = ""
+local p
+local K
+local f
+local ae = ""
+local ai
+local function aW(H)
+F = H
+end
+aW(KEYS[1])
+local L = {}
+local l = 1
+local function M()
 if p == nil then
 p = redis.call("TIME")
 end
 return p
 end
-local function ag(x)
-if x == "0" then
+local function ag(v)
+if v == "0" then
 return false
 end
-local o = N()
-return o[1] * 1000 + o[2] / 1000 - x > 0
+local o = M()
+return o[1] * 1000 + o[2] / 1000 - v > 0
 end
-local function u()
+local function w()
 if K == nil then
-local o = N()
+local o = M()
 K = o[1] * 1000 + math.floor(o[2] / 1000)
 end
 return K
 end
-local function ei(b, d, a)
+local function em(b, d, a)
 local n = redis.call("GET", b)
 if n == a then
 return true
 end
 return n == false and redis.call("EXISTS", d) == 0
 end
-local function aP(b, a, f)
-redis.call("SET", b, a, "PX", f)
+local function aP(b, a, g)
+redis.call("SET", b, a, "PX", g)
 end
 local function aj(i)
-local aq = i .. ad
+local aq = i .. ae
 if fenceMs ~= nil then
 return redis.call("SET", F, aq, "PX", fenceMs, "GET")
 end
 return redis.call("SET", F, aq, "GET")
 end
-local function ey(l, s)
-${fenceNumberPart}local function aM(G)
-error({err = ("BADFENCE The fencing counter is not a safe whole number. Delete the key \\"" .. G) .. "\\"."}, 0)
+local function eG(l, r)
+local function an(i)
+local m = i == false and 0 or tonumber(string.match(i, '^[%d.eE+-]+$') or '')
+if m == nil or m < 0 or m >= 9007199250000000 or m ~= math.floor(m) then
+return nil
 end
-local function T(s)
-if e == nil then
-local o = N()
-local i = o[1] .. (#o[2] == 6 and o[2] or string.format('%06d', o[2]))
-local J = aj(i)
-local P = an(J)
-if P == nil then
-local function bl(J)
-local i, y = string.match(J, '^(%d+)~(%d+)$')
-local W
+return m
+end
+local function aM(H)
+error({err = ("BADFENCE The fencing counter is not a safe whole number. Delete the key \\"" .. H) .. "\\"."}, 0)
+end
+local function V(r)
+local function bo(J)
+local i, z = string.match(J, '^(%d+)~(%d+)$')
+local X
 if i == nil then
-W = nil
+X = nil
 else
-W = an(i)
+X = an(i)
 end
-local m = W
+local m = X
 if m == nil then
 aj(J)
 return aM(F)
 end
-if u() < tonumber(y) then
-ad = "~" .. y
+if w() < tonumber(z) then
+ae = "~" .. z
 end
 return m
 end
-P = bl(J)
+if f == nil then
+local o = M()
+local i = o[1] .. (#o[2] == 6 and o[2] or string.format('%06d', o[2]))
+local J = aj(i)
+local R = an(J)
+if R == nil then
+R = bo(J)
 end
-e = P
+f = R
 local p = tonumber(i)
-local aF = ad ~= ""
+local aF = ae ~= ""
 ai = p
-if (fenceMs ~= nil or aF) and e < p then
-e = p + s - 1
+if (fenceMs ~= nil or aF) and f < p then
+f = p + r - 1
 if aF then
 ai = nil
 end
 return p
 end
-if e <= p - s then
-e = p
-return p - s + 1
+if f <= p - r then
+f = p
+return p - r + 1
 end
 end
-local l = e + 1
-e = l + s - 1
+local l = f + 1
+f = l + r - 1
 return l
 end
-local m = T(s)
+local m = V(r)
 if fenceMs == nil then
 return m
 end
-for h = 1, s - 1 do
-local G = KEYS[l + 3 * h + 3]
-local P = an(redis.call("GET", G))
-if P == nil then
-aM(G)
+do
+local e = 1
+while e < r do
+local H = KEYS[l + 3 * e + 2 + 1]
+local R = an(redis.call("GET", H))
+if R == nil then
+aM(H)
 end
-m = math.max(m, P + 1 - h)
+m = math.max(m, R + 1 - e)
+e = e + 1
 end
-for h = 1, s - 1 do
-redis.call("SET", KEYS[l + 3 * h + 3], string.format('%.0f', (m + h)), "PX", fenceMs)
 end
 do
-local P = m
-if e == nil or e < P then
-e = P
+local e = 1
+while e < r do
+redis.call("SET", KEYS[l + 3 * e + 2 + 1], string.format('%.0f', (m + e)), "PX", fenceMs)
+e = e + 1
 end
 end
+local function eM(R)
+if f == nil or f < R then
+f = R
+end
+end
+eM(m)
 return m
 end
-local function eT(l, aD)
+local function fg(l, aD)
 if ag(aD[2]) then
-return {14, u(), 0}
+return {14, w(), 0}
 end
-local f = aD[1]
-local eo = tonumber(f)
-local s = #aD - 2
-for h = 0, s - 1 do
-local am = l + (fenceMs == nil and 2 or 3) * h
-if not ei(KEYS[am + 1], KEYS[am + 2], aD[h + 3]) then
+local g = aD[1]
+local et = tonumber(g)
+local r = #aD - 2
+do
+local e = 0
+while e < r do
+local am = l + (fenceMs == nil and 2 or 3) * e
+if not em(KEYS[am + 1], KEYS[am + 1 + 1], aD[e + 2 + 1]) then
 return {3, math.max(redis.call("PTTL", KEYS[am + 1]), -1), 0}
 end
+e = e + 1
 end
-for h = 0, s - 1 do
-local b = KEYS[l + (fenceMs == nil and 2 or 3) * h + 1]
-if redis.call("PTTL", b) < eo then
-aP(b, aD[h + 3], f)
-end
-end
-return {1, ey(l, s), 0}
-end
-local function bh(L, h, q)
-L[3 * h + 1] = q[1]
-L[3 * h + 2] = q[2]
-L[3 * h + 3] = q[3]
-end
-for h = 0, #ARGV - 1 do
-local aD = eb(ARGV[h + 1])
-local q = aY(eT, l, aD)
-l = l + (fenceMs == nil and 2 or 3) * (#aD - 2)
-bh(L, h, q)
 end
 do
-if e ~= nil and e ~= ai then
-aj(string.format('%.0f', e))
+local e = 0
+while e < r do
+local b = KEYS[l + (fenceMs == nil and 2 or 3) * e + 1]
+if redis.call("PTTL", b) < et then
+aP(b, aD[e + 2 + 1], g)
+end
+e = e + 1
 end
 end
+return {1, eG(l, r), 0}
+end
+local function bk(L, e, q)
+L[3 * e + 1] = q[1]
+L[3 * e + 1 + 1] = q[2]
+L[3 * e + 2 + 1] = q[3]
+end
+do
+local e = 0
+while e < #ARGV do
+local aD = ef(ARGV[e + 1])
+local q = bb(fg, l, aD)
+l = l + (fenceMs == nil and 2 or 3) * (#aD - 2)
+bk(L, e, q)
+e = e + 1
+end
+end
+local function aU()
+if f ~= nil and f ~= ai then
+aj(string.format('%.0f', f))
+end
+end
+aU()
 return L`,
 );
 
@@ -899,151 +941,205 @@ export const quorumScript = new LuaScript(
   'quorum',
   `local counted = true
 local sharded = false
+local function S(a)
+local k = string.match(a, '^([%w_-]+):%w+$') or string.match(a, '^([%w_-]+):%w+:%w+$')
+return k and #k == 22 and k or nil
+end
 local F = ""
 local p
 local K
-local b, d, bz = unpack(KEYS, 1, 3)
-do
-local G = bz
-F = G
+local b, d, bC = unpack(KEYS, 1, 3)
+local function aW(H)
+F = H
 end
-local A, a, n, cb, cc, eW = unpack(ARGV, 1, 6)
-local function N()
+aW(bC)
+local y, a, n, cf, cg, fl = unpack(ARGV, 1, 6)
+local function M()
 if p == nil then
 p = redis.call("TIME")
 end
 return p
 end
-local function ag(x)
-if x == "0" then
+local function ag(v)
+if v == "0" then
 return false
 end
-local o = N()
-return o[1] * 1000 + o[2] / 1000 - x > 0
+local o = M()
+return o[1] * 1000 + o[2] / 1000 - v > 0
 end
-local bR = (A == "a" or A == "w" or A == "d") and ag(eW)
-local function u()
+local bV = (y == "a" or y == "w" or y == "d") and ag(fl)
+local function w()
 if K == nil then
-local o = N()
+local o = M()
 K = o[1] * 1000 + math.floor(o[2] / 1000)
 end
 return K
 end
-if bR and A ~= "d" then
-return {14, u(), 0}
+if bV and y ~= "d" then
+return {14, w(), 0}
 end
-local bc = redis.call("GET", b)
-local M = bc == a
-${appendPart}local function R(a)
-local k = string.match(a, '^([%w_-]+):%w+$') or string.match(a, '^([%w_-]+):%w+:%w+$')
-return k and #k == 22 and k or nil
+local bf = redis.call("GET", b)
+local N = bf == a
+local function aO(d, a, al)
+if al == nil then
+al = 0
 end
-${notifyPart}local function aX(b, f)
-if redis.call("PTTL", b) < tonumber(f) then
-redis.call("PEXPIRE", b, f)
+local function bF(d)
+local ak = redis.call("ZRANGE", d, "-1", "-1", "WITHSCORES")
+if #ak == 0 then
+return 0
+end
+local f = math.floor(ak[2])
+if f < 0 then
+return f - -68719476736
+end
+if f == 0 then
+return 0
+end
+local t = redis.call("ZRANGE", d, "(0", "-inf", "BYSCORE", "REV", "LIMIT", "0", "1", "WITHSCORES")
+return #t == 0 and f or math.max(f, math.floor(t[2]) - -68719476736)
+end
+local af = math.max(bF(d), al) + 1
+if (string.find(a, ':%w+:r$') ~= nil) then
+af = -68719476736 + af
+end
+local bc = (w() % 65536 / 65536)
+local ao = redis.call("ZADD", d, "NX", af + bc, a) == 1
+if not ao then
+redis.call("ZADD", d, math.floor(tonumber(redis.call("ZSCORE", d, a))) + bc, a)
+end
+redis.call("PEXPIRE", d, "15000")
+return ao
+end
+local function Y(a, aL, b)
+local k = S(a)
+if k == nil then
+return 0
+end
+local au = ("nestjs-lock:1:" .. string.sub(b, 1, string.match(F, '%d+$'))) .. string.sub(k, 1, 11)
+local i = (((aL .. " ") .. a) .. " ") .. b
+if sharded then
+local W = redis.pcall("SPUBLISH", (au .. ":") .. F, i)
+if type(W) == "number" and W > 0 then
+return -1
 end
 end
-local function cH()
-${fenceNumberPart}local function aM(G)
-error({err = ("BADFENCE The fencing counter is not a safe whole number. Delete the key \\"" .. G) .. "\\"."}, 0)
+local aH = redis.pcall("PUBLISH", au, i)
+return counted and type(aH) == "number" and aH or -1
+end
+local function ba(b, g)
+if redis.call("PTTL", b) < tonumber(g) then
+redis.call("PEXPIRE", b, g)
+end
+end
+local function cL()
+local function an(i)
+local m = i == false and 0 or tonumber(string.match(i, '^[%d.eE+-]+$') or '')
+if m == nil or m < 0 or m >= 9007199250000000 or m ~= math.floor(m) then
+return nil
+end
+return m
+end
+local function aM(H)
+error({err = ("BADFENCE The fencing counter is not a safe whole number. Delete the key \\"" .. H) .. "\\"."}, 0)
 end
 return an(redis.call("GET", F)) or aM(F)
 end
-if A == "a" or A == "w" then
-do
-local b, d, bc, a, n, f, t, V = b, d, bc, a, n, cb, tonumber(cc), A == "w"
-local M = bc == a
-if bc ~= false and not M then
-if V then
+local function eU(b, d, bf, a, n, g, u, Q)
+local N = bf == a
+if bf ~= false and not N then
+if Q then
 aO(d, n)
-X(bc, "c", b)
+Y(bf, "c", b)
 end
-return {0, redis.call("PTTL", b), R(bc) == nil and "" or bc}
+return {0, redis.call("PTTL", b), S(bf) == nil and "" or bf}
 end
-if M then
-aX(b, f)
+if N then
+ba(b, g)
 else
-redis.call("SET", b, a, "PX", f)
+redis.call("SET", b, a, "PX", g)
 end
 redis.call("ZREM", d, n)
-local function eq(t)
-local e = cH()
-local eM, et = unpack(N(), 1, 2)
-return math.max(e + 1, eM * 1000000 + et - t + 1)
+local function ew(u)
+local f = cL()
+local eZ, ez = unpack(M(), 1, 2)
+return math.max(f + 1, eZ * 1000000 + ez - u + 1)
 end
-return {M and 2 or 1, eq(t), redis.call("ZCARD", d)}
+return {N and 2 or 1, ew(u), redis.call("ZCARD", d)}
 end
+if y == "a" or y == "w" then
+return eU(b, d, bf, a, n, cf, tonumber(cg), y == "w")
 end
-if A == "d" then
-do
-local b, d, M, n, ev, cC, bR = b, d, M, n, cb == "1", cc, bR
-if M then
+local function eQ(b, d, N, n, eC, cG, bV)
+if N then
 redis.call("DEL", b)
 end
-if cC ~= n then
+if cG ~= n then
 redis.call("ZREM", d, n)
 end
-local function ew(b, d)
-local dM = ({})
-local bj = {}
-local aW = 0
-for aE, Q in ipairs(redis.call("ZRANGE", d, "0", "99")) do
-local k = string.sub(Q, 1, 22)
-bj[#bj + 1] = Q
-if dM[k] ~= true and X(Q, "g", b) ~= 0 then
-aW = 1
+local function eE(b, d)
+local dO = ({})
+local bm = {}
+local aZ = 0
+for aE, P in ipairs(redis.call("ZRANGE", d, "0", "99")) do
+local k = string.sub(P, 1, 22)
+bm[#bm + 1] = P
+if dO[k] ~= true and Y(P, "g", b) ~= 0 then
+aZ = 1
 break
 end
-dM[k] = true
+dO[k] = true
 end
-do
-local G, at = d, bj
+local function aT(H, at)
 if #at > 0 then
-redis.call("ZREM", G, unpack(at))
+redis.call("ZREM", H, unpack(at))
 end
 end
-if aW == 1 then
+aT(d, bm)
+if aZ == 1 then
 return 1
 end
-local e = unpack(redis.call("ZRANGE", d, "-1", "-1"), 1, 1)
-return e ~= nil and X(e, "g", b) ~= 0 and 1 or 0
+local f = unpack(redis.call("ZRANGE", d, "-1", "-1"), 1, 1)
+return f ~= nil and Y(f, "g", b) ~= 0 and 1 or 0
 end
-local aW = M and ev and ew(b, d) or 0
-if M and cC ~= "-" and not bR then
-aO(d, cC)
+local aZ = N and eC and eE(b, d) or 0
+if N and cG ~= "-" and not bV then
+aO(d, cG)
 end
-return {M and 1 or 0, aW, 0}
+return {N and 1 or 0, aZ, 0}
 end
+if y == "d" then
+return eQ(b, d, N, n, cf == "1", cg, bV)
 end
-if not M then
+if not N then
 return {0, 0, 0}
 end
-if A == "f" then
-do
-local l, e = tonumber(cb), cc
-local dO = cH()
-if dO >= l then
-return {2, dO, 0}
+local function fk(l, f)
+local dQ = cL()
+if dQ >= l then
+return {2, dQ, 0}
 end
-redis.call("SET", F, e, "PX", "600000")
+redis.call("SET", F, f, "PX", "600000")
 return {1, 0, 0}
 end
+if y == "f" then
+return fk(tonumber(cf), cg)
 end
-do
-local b, d, f, m, af = b, d, cb, cc, A == "l"
-local e = cH()
-if af then
-redis.call("PEXPIRE", b, f)
+local function eT(b, d, g, m, ad)
+local f = cL()
+if ad then
+redis.call("PEXPIRE", b, g)
 else
-aX(b, f)
+ba(b, g)
 end
-if e < tonumber(m) then
+if f < tonumber(m) then
 redis.call("SET", F, m, "PX", "600000")
 else
 redis.call("PEXPIRE", F, "600000")
 end
 return {1, redis.call("ZCARD", d), 0}
-end`,
+end
+return eT(b, d, cf, cg, y == "l")`,
 );
 
 export const readwriteScript = new LuaScript(
@@ -1051,645 +1147,824 @@ export const readwriteScript = new LuaScript(
   `local counted = true
 local sharded = false
 local fenceMs = nil
-local F = ""
-local p
-local K
-local e
-local ad = ""
-local ai
-local bL = string.format('%.0f', (-68719476736))
-local cd = {ah = false}
-local cL = 256
-do
-local G = KEYS[1]
-F = G
+local function S(a)
+local k = string.match(a, '^([%w_-]+):%w+$') or string.match(a, '^([%w_-]+):%w+:%w+$')
+return k and #k == 22 and k or nil
 end
-local L = {}
-local function aY(as, ...)
+local function bb(as, ...)
 local ok, q = pcall(as, ...)
 if ok then return q end
 return { 9, type(q) == 'table' and q.err or tostring(q), 0 }
 end
-${commandOfPart}local function N()
+local F = ""
+local p
+local K
+local f
+local ae = ""
+local ai
+local bO = string.format('%.0f', (-68719476736))
+local ch = {ah = false}
+local cP = 256
+local function aW(H)
+F = H
+end
+aW(KEYS[1])
+local L = {}
+local function cy(i)
+local x, a, l, az, bd, bl = string.match(i, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
+if x == nil then
+error("unknown command", 0)
+end
+local aR = x == "r"
+local u = aR and bd or az
+return {x = x, a = a, g = tonumber((aR and az or l)), u = tonumber(u), v = aR and bl or bd, P = aR and l or bl, ad = az == "=", U = az}
+end
+local function M()
 if p == nil then
 p = redis.call("TIME")
 end
 return p
 end
-local function ag(x)
-if x == "0" then
+local function ag(v)
+if v == "0" then
 return false
 end
-local o = N()
-return o[1] * 1000 + o[2] / 1000 - x > 0
+local o = M()
+return o[1] * 1000 + o[2] / 1000 - v > 0
 end
-local function u()
+local function w()
 if K == nil then
-local o = N()
+local o = M()
 K = o[1] * 1000 + math.floor(o[2] / 1000)
 end
 return K
 end
-local function aX(b, f)
-if redis.call("PTTL", b) < tonumber(f) then
-redis.call("PEXPIRE", b, f)
+local function ba(b, g)
+if redis.call("PTTL", b) < tonumber(g) then
+redis.call("PEXPIRE", b, g)
 end
 end
 local function aj(i)
-local aq = i .. ad
+local aq = i .. ae
 if fenceMs ~= nil then
 return redis.call("SET", F, aq, "PX", fenceMs, "GET")
 end
 return redis.call("SET", F, aq, "GET")
 end
-${fencingTokensPart}local function dj(b, d, a, f, t)
-aX(b, f)
-redis.call("ZREM", d, a)
-return {1, T(t), redis.call("ZCARD", d)}
+local function V(r)
+local function an(i)
+local m = i == false and 0 or tonumber(string.match(i, '^[%d.eE+-]+$') or '')
+if m == nil or m < 0 or m >= 9007199250000000 or m ~= math.floor(m) then
+return nil
 end
-local function bX(j, a)
-local b = j.b
-local w = j.w
+return m
+end
+local function bo(J)
+local i, z = string.match(J, '^(%d+)~(%d+)$')
+local X
+if i == nil then
+X = nil
+else
+X = an(i)
+end
+local m = X
+local function aM(H)
+error({err = ("BADFENCE The fencing counter is not a safe whole number. Delete the key \\"" .. H) .. "\\"."}, 0)
+end
+if m == nil then
+aj(J)
+return aM(F)
+end
+if w() < tonumber(z) then
+ae = "~" .. z
+end
+return m
+end
+if f == nil then
+local o = M()
+local i = o[1] .. (#o[2] == 6 and o[2] or string.format('%06d', o[2]))
+local J = aj(i)
+local R = an(J)
+if R == nil then
+R = bo(J)
+end
+f = R
+local p = tonumber(i)
+local aF = ae ~= ""
+ai = p
+if (fenceMs ~= nil or aF) and f < p then
+f = p + r - 1
+if aF then
+ai = nil
+end
+return p
+end
+if f <= p - r then
+f = p
+return p - r + 1
+end
+end
+local l = f + 1
+f = l + r - 1
+return l
+end
+local function bR(b, d, a, g, u)
+ba(b, g)
+redis.call("ZREM", d, a)
+return {1, V(u), redis.call("ZCARD", d)}
+end
+local function cb(j, a)
+local t
+local b
+b = j.b
+t = j.t
 if redis.call("GET", b) ~= "readers" then
 return false
 end
-local r = redis.call("ZSCORE", w, a)
-return r ~= false and tonumber(r) > u()
+local s = redis.call("ZSCORE", t, a)
+return s ~= false and tonumber(s) > w()
 end
-local function bF(j, a, bU)
-local w = j.w
-redis.call("ZADD", w, "GT", u() + bU, a)
+local function bI(j, a, bY)
+local t
+t = j.t
+redis.call("ZADD", t, "GT", w() + bY, a)
 end
-local function cS(G, at)
+local function aT(H, at)
 if #at > 0 then
-redis.call("ZREM", G, unpack(at))
+redis.call("ZREM", H, unpack(at))
 end
 end
-local function bI(j)
-local b = j.b
-local w = j.w
-local I = j.I
-cS(w, redis.call("ZRANGE", w, "-inf", u(), "BYSCORE", "LIMIT", "0", "100"))
-local e = redis.call("ZRANGE", w, "-1", "-1", "WITHSCORES")
-if #e == 0 or tonumber(e[2]) <= u() then
-redis.call("UNLINK", b, I, w)
+local function bL(j)
+local G
+local t
+local b
+b = j.b
+t = j.t
+G = j.G
+aT(t, redis.call("ZRANGE", t, "-inf", w(), "BYSCORE", "LIMIT", "0", "100"))
+local f = redis.call("ZRANGE", t, "-1", "-1", "WITHSCORES")
+if #f == 0 or tonumber(f[2]) <= w() then
+redis.call("UNLINK", b, G, t)
 return false
 end
-redis.call("PEXPIREAT", b, e[2])
-redis.call("PEXPIREAT", w, e[2])
+redis.call("PEXPIREAT", b, f[2])
+redis.call("PEXPIREAT", t, f[2])
 return true
 end
-local function cR(j, H)
-if H == nil then
-H = "(0"
+local function cV(j, I)
+if I == nil then
+I = "(0"
 end
-local d = j.d
-return redis.call("ZRANGE", d, "-inf", H, "BYSCORE", "LIMIT", "0", "100", "WITHSCORES")
+local d
+d = j.d
+return redis.call("ZRANGE", d, "-inf", I, "BYSCORE", "LIMIT", "0", "100", "WITHSCORES")
 end
-local function R(a)
-local k = string.match(a, '^([%w_-]+):%w+$') or string.match(a, '^([%w_-]+):%w+:%w+$')
-return k and #k == 22 and k or nil
+local function Y(a, aL, b)
+local k = S(a)
+if k == nil then
+return 0
 end
-${notifyPart}${wakeNextPart}local function dA(g, z, B, aa)
-local bj = {}
-local U = ({})
-local dh = B ~= nil
-local aw = false
-for h = 0, #z - 1, 2 do
-local a = z[h + 1]
+local au = ("nestjs-lock:1:" .. string.sub(b, 1, string.match(F, '%d+$'))) .. string.sub(k, 1, 11)
+local i = (((aL .. " ") .. a) .. " ") .. b
+if sharded then
+local W = redis.pcall("SPUBLISH", (au .. ":") .. F, i)
+if type(W) == "number" and W > 0 then
+return -1
+end
+end
+local aH = redis.pcall("PUBLISH", au, i)
+return counted and type(aH) == "number" and aH or -1
+end
+local function by(b, d)
+local be = ({})
+for aE, a in ipairs(redis.call("ZRANGE", d, "0", "15")) do
 local k = string.sub(a, 1, 22)
-bj[#bj + 1] = a
-if a ~= B and (aa == nil or aa[k] == true) then
-if U[k] ~= false then
-U[k] = X(a, "g", g.b) ~= 0
+if be[k] ~= true and Y(a, "g", b) ~= 0 then
+return
 end
-bF(g, a, U[k] and 1750 or 150)
-if U[k] then
-dh = true
+be[k] = true
+end
+end
+local function dC(h, A, B, ab)
+local bm = {}
+local W = ({})
+local dk = B ~= nil
+local aw = false
+do
+local e = 0
+while e < #A do
+local a = A[e + 1]
+local k = string.sub(a, 1, 22)
+bm[#bm + 1] = a
+if a ~= B and (ab == nil or ab[k] == true) then
+if W[k] ~= false then
+W[k] = Y(a, "g", h.b) ~= 0
+end
+bI(h, a, W[k] and 1750 or 150)
+if W[k] then
+dk = true
 else
 aw = true
 end
 end
+e = e + 2
 end
-cS(g.d, bj)
-if aw and not dh then
-bv(g.b, g.d)
 end
-return bI(g)
+aT(h.d, bm)
+if aw and not dk then
+by(h.b, h.d)
 end
-local function dB(g)
-local H = redis.call("GET", g.I)
-local be
-if H == false then
-be = nil
+return bL(h)
+end
+local function dD(h)
+local I = redis.call("GET", h.G)
+local bh
+if I == false then
+bh = nil
 else
-be = tonumber(string.match(H, '^[%d.eE+-]+$') or '')
+bh = tonumber(string.match(I, '^[%d.eE+-]+$') or '')
 end
-local e = be
-if H == bL or H ~= false and e == nil then
+local f = bh
+if I == bO or I ~= false and f == nil then
 return
 end
-local dT = g
-local cn
-if e == nil then
-cn = nil
+local dV = h
+local cr
+if f == nil then
+cr = nil
 else
-cn = "(" .. string.format('%.0f', (e + 1))
+cr = "(" .. string.format('%.0f', (f + 1))
 end
-local z = cR(dT, cn)
-if H ~= false and #z < 2 * 100 then
-redis.call("SET", g.I, bL, "KEEPTTL")
+local A = cV(dV, cr)
+if I ~= false and #A < 2 * 100 then
+redis.call("SET", h.G, bO, "KEEPTTL")
 end
-if #z > 0 then
-dA(g, z)
+if #A > 0 then
+dC(h, A)
 end
 end
-local function cA(j)
-local w = j.w
-local e = redis.call("ZRANGE", w, "-1", "-1", "WITHSCORES")
-return #e > 0 and tonumber(e[2]) > u()
+local function cE(j)
+local t
+t = j.t
+local f = redis.call("ZRANGE", t, "-1", "-1", "WITHSCORES")
+return #f > 0 and tonumber(f[2]) > w()
 end
-local function dy(g, a, f)
-if bX(g, a) then
-redis.call("ZREM", g.d, a)
-bF(g, a, f)
-bI(g)
-dB(g)
+local function dA(h, a, g)
+if cb(h, a) then
+redis.call("ZREM", h.d, a)
+bI(h, a, g)
+bL(h)
+dD(h)
 return true
 end
-local function er(j, a)
-local d = j.d
-local I = j.I
-local H = redis.call("GET", I)
-if H == false or H == bL then
-return H == false
+local function ex(j, a)
+local G
+local d
+d = j.d
+G = j.G
+local I = redis.call("GET", G)
+if I == false or I == bO then
+return I == false
 end
-local e = tonumber(string.match(H, '^[%d.eE+-]+$') or '')
+local f = tonumber(string.match(I, '^[%d.eE+-]+$') or '')
 local E = redis.call("ZSCORE", d, a)
-return e ~= nil and E ~= false and math.floor(E) <= e
+return f ~= nil and E ~= false and math.floor(E) <= f
 end
-if redis.call("GET", g.b) ~= "readers" or not er(g, a) or not cA(g) then
+if redis.call("GET", h.b) ~= "readers" or not ex(h, a) or not cE(h) then
 return false
 end
-bF(g, a, f)
-bI(g)
-redis.call("ZREM", g.d, a)
+bI(h, a, g)
+bL(h)
+redis.call("ZREM", h.d, a)
 return true
 end
-local function cx(j, H)
-if H == nil then
-H = "+inf"
+local function cB(j, I)
+if I == nil then
+I = "+inf"
 end
-local d = j.d
-return redis.call("ZRANGE", d, "0", H, "BYSCORE", "LIMIT", "0", "1", "WITHSCORES")
+local d
+d = j.d
+return redis.call("ZRANGE", d, "0", I, "BYSCORE", "LIMIT", "0", "1", "WITHSCORES")
 end
-local function aP(b, a, f)
-redis.call("SET", b, a, "PX", f)
+local function aP(b, a, g)
+redis.call("SET", b, a, "PX", g)
 end
-local function dk(j, H)
-if H == nil then
-H = bL
+local function dm(j, I)
+if I == nil then
+I = bO
 end
-local I = j.I
-if redis.call("PEXPIRE", I, "1750") == 1 then
+local G
+G = j.G
+if redis.call("PEXPIRE", G, "1750") == 1 then
 return false
 end
-redis.call("SET", I, H, "PX", "1750")
+redis.call("SET", G, I, "PX", "1750")
 return true
 end
-local function ct(g, B, f, z, aa)
-redis.call("SET", g.b, "readers", "PX", "1750")
-redis.call("UNLINK", g.w, g.I)
-if #cx(g) > 0 then
-local function el(j)
-local d = j.d
-local e = redis.call("ZRANGE", d, "(0", "-inf", "BYSCORE", "REV", "LIMIT", "0", "1", "WITHSCORES")
-local co
-if #e == 0 then
-co = nil
+local function cx(h, B, g, A, ab)
+redis.call("SET", h.b, "readers", "PX", "1750")
+redis.call("UNLINK", h.t, h.G)
+local function eq(j)
+local d
+d = j.d
+local f = redis.call("ZRANGE", d, "(0", "-inf", "BYSCORE", "REV", "LIMIT", "0", "1", "WITHSCORES")
+local cs
+if #f == 0 then
+cs = nil
 else
-co = string.format('%.0f', math.floor(e[2]))
+cs = string.format('%.0f', math.floor(f[2]))
 end
-return co
+return cs
 end
-local dR = dk
-local dU = g
-local bx
-if #z == 2 * 100 then
-bx = el(g)
+if #cB(h) > 0 then
+local dT = dm
+local dW = h
+local bA
+if #A == 2 * 100 then
+bA = eq(h)
 else
-bx = nil
+bA = nil
 end
-dR(dU, bx)
+dT(dW, bA)
 end
 if B ~= nil then
-redis.call("ZREM", g.d, B)
-bF(g, B, f)
+redis.call("ZREM", h.d, B)
+bI(h, B, g)
 end
-return dA(g, z, B, aa)
+return dC(h, A, B, ab)
 end
-local function di(g, al, ac)
-local C, E = unpack(redis.call("ZRANGE", g.d, "0", "0", "WITHSCORES"), 1, 2)
-local dG = C ~= nil and tonumber(E) < 0
-local aU = cd
-local function ds(a, j)
-local B = j.B
-local k = j.k
+local function dl(h, al, ac)
+local D, E = unpack(redis.call("ZRANGE", h.d, "0", "0", "WITHSCORES"), 1, 2)
+local dI = D ~= nil and tonumber(E) < 0
+local aX = ch
+local function du(a, j)
+local k
+local B
+B = j.B
+k = j.k
 return a == B or k ~= nil and string.sub(a, 1, 23) == k
 end
-local function bo(E)
+local function br(E)
 local m = tonumber(E)
-local cs = (m - math.floor(m)) * 65536
-local bJ = u() - cs
-return bJ - math.floor(bJ / 65536) * 65536 >= 1750
+local cw = (m - math.floor(m)) * 65536
+local bM = w() - cw
+return bM - math.floor(bM / 65536) * 65536 >= 1750
 end
-local function bT(z, ar)
-local aa = ({})
-aa[string.sub(ar, 1, 22)] = true
-for h = 0, #z - 1, 2 do
-if not bo(z[h + 2]) then
-aa[string.sub(z[h + 1], 1, 22)] = true
+local function bX(A, ar)
+local ab = ({})
+ab[string.sub(ar, 1, 22)] = true
+do
+local e = 0
+while e < #A do
+if not br(A[e + 1 + 1]) then
+ab[string.sub(A[e + 1], 1, 22)] = true
+end
+e = e + 2
 end
 end
-return aa
+return ab
 end
-local function cz(g, H, ac)
-local bN = g
-local b = bN.b
-local d = bN.d
-local w = bN.w
-local I = bN.I
-local l, E = unpack(cx(g, H), 1, 2)
+local function cD(h, I, ac)
+local bQ = h
+local b = bQ.b
+local d = bQ.d
+local t = bQ.t
+local G = bQ.G
+local l, E = unpack(cB(h, I), 1, 2)
 if l == nil then
-return cd
+return ch
 end
-local function bk(a)
-return not ac.bQ and ds(a, ac)
+local function bn(a)
+return not ac.bU and du(a, ac)
 end
 local O = l
-local function bq(b, d, C, E)
-redis.call("SET", b, C, "PX", "1750")
-if X(C, "g", b) ~= 0 then
+local function bt(b, d, D, E)
+redis.call("SET", b, D, "PX", "1750")
+if Y(D, "g", b) ~= 0 then
 return 1750
 end
 redis.call("PEXPIRE", b, "150")
-bv(b, d)
-redis.call("ZADD", d, math.floor(E) + ((u() - 1750) % 65536 / 65536), C)
+by(b, d)
+redis.call("ZADD", d, math.floor(E) + ((w() - 1750) % 65536 / 65536), D)
 redis.call("PEXPIRE", d, "15000")
 return 150
 end
-if ac.ar ~= nil and bo(E) then
-local function cM(b, d, H, ar, bk)
-local z = redis.call("ZRANGE", d, "0", H, "BYSCORE", "LIMIT", "0", "1000", "WITHSCORES")
-local aa = bT(z, ar)
+local function cQ(b, d, I, ar, bn)
+local A = redis.call("ZRANGE", d, "0", I, "BYSCORE", "LIMIT", "0", "1000", "WITHSCORES")
+local ab = bX(A, ar)
 local ay = {}
-local Y
+local Z
 local E = ""
-for h = 0, #z - 1, 2 do
-local a = z[h + 1]
-if aa[string.sub(a, 1, 22)] ~= true then
+do
+local e = 0
+while e < #A do
+local a = A[e + 1]
+if ab[string.sub(a, 1, 22)] ~= true then
 if #ay < 100 then
 ay[#ay + 1] = a
 end
-elseif Y == nil then
-Y = a
-E = z[h + 2]
+elseif Z == nil then
+Z = a
+E = A[e + 1 + 1]
+end
+e = e + 2
 end
 end
-cS(d, ay)
-if Y == nil then
-return {false, #z == 2 * 1000}
+aT(d, ay)
+if Z == nil then
+return {false, #A == 2 * 1000}
 end
-redis.call("ZREM", d, Y)
-if not bk(Y) then
-bq(b, d, Y, E)
+redis.call("ZREM", d, Z)
+if not bn(Z) then
+bt(b, d, Z, E)
 end
-return {Y, false}
+return {Z, false}
 end
-local Y, ah = unpack(cM(b, d, H, ac.ar, bk), 1, 2)
-if Y == false then
+if ac.ar ~= nil and br(E) then
+local Z, ah = unpack(cQ(b, d, I, ac.ar, bn), 1, 2)
+if Z == false then
 return {ah = ah}
 end
-O = Y
+O = Z
 else
 redis.call("ZREM", d, l)
-if not bk(l) then
-bq(b, d, l, E)
+if not bn(l) then
+bt(b, d, l, E)
 end
 end
-redis.call("UNLINK", w, I)
-if not bk(O) then
+redis.call("UNLINK", t, G)
+if not bn(O) then
 return {O = O, ah = false}
 end
-aP(b, O, ac.f)
-return {O = O, M = O, ah = false}
+aP(b, O, ac.g)
+return {O = O, N = O, ah = false}
 end
-if dG and al == "none" then
-aU = cz(g, "(" .. string.format('%.17g', (E - -68719476736)), ac)
+if dI and al == "none" then
+aX = cD(h, "(" .. string.format('%.17g', (E - -68719476736)), ac)
 end
 if al == "reader" then
-aU = cz(g, "+inf", ac)
+aX = cD(h, "+inf", ac)
 end
-local function dt(j)
-local O = j.O
-local ah = j.ah
+local function dv(j)
+local ah
+local O
+O = j.O
+ah = j.ah
 return O == nil and not ah
 end
-if dt(aU) and dG then
-local function eh(g, ac)
-local z = cR(g)
-if #z == 0 then
-return cd
+local function el(h, ac)
+local A = cV(h)
+if #A == 0 then
+return ch
 end
-local cf
-if ac.bQ then
-cf = ac.B
+local cj
+if ac.bU then
+cj = ac.B
 else
-cf = nil
+cj = nil
 end
-local M = cf
-for h = 0, #z - 1, 2 do
-if ac.bQ and M == nil and ds(z[h + 1], ac) then
-M = z[h + 1]
+local N = cj
+do
+local e = 0
+while e < #A do
+if ac.bU and N == nil and du(A[e + 1], ac) then
+N = A[e + 1]
+end
+e = e + 2
 end
 end
-local dQ = ac
-local ar = dQ.ar
-local aa = ar ~= nil and bo(z[2]) and bT(z, ar) or nil
-if ct(g, M, ac.f, z, aa) then
-return {O = M or "readers", M = M, ah = false}
+local dS = ac
+local ar = dS.ar
+local ab = ar ~= nil and br(A[2]) and bX(A, ar) or nil
+if cx(h, N, ac.g, A, ab) then
+return {O = N or "readers", N = N, ah = false}
 end
-return {ah = #z == 2 * 100}
+return {ah = #A == 2 * 100}
 end
-aU = eh(g, ac)
+if dv(aX) and dI then
+aX = el(h, ac)
 end
-if dt(aU) then
-aU = cz(g, "+inf", ac)
+if dv(aX) then
+aX = cD(h, "+inf", ac)
 end
-if aU.O == nil then
-redis.call("UNLINK", g.b, g.w, g.I)
+if aX.O == nil then
+redis.call("UNLINK", h.b, h.t, h.G)
 end
-return aU
+return aX
 end
-${appendPart}local function cY(j)
-local I = j.I
-return redis.call("EXISTS", I)
+local function aO(d, a, al)
+if al == nil then
+al = 0
 end
-local function dN(j)
-local b = j.b
-local I = j.I
-local bU = redis.call("PTTL", b)
-local dp = redis.call("PTTL", I)
-return dp >= 0 and math.min(bU, dp) or bU
+local function bF(d)
+local ak = redis.call("ZRANGE", d, "-1", "-1", "WITHSCORES")
+if #ak == 0 then
+return 0
 end
-local function ee(g, A)
-local db = g
-local b = db.b
-local d = db.d
-local bd = A
-local a = bd.a
-local f = bd.f
-local t = bd.t
-if ag(A.x) then
-return {14, u(), 0}
+local f = math.floor(ak[2])
+if f < 0 then
+return f - -68719476736
 end
-local V = A.v == "w"
+if f == 0 then
+return 0
+end
+local t = redis.call("ZRANGE", d, "(0", "-inf", "BYSCORE", "REV", "LIMIT", "0", "1", "WITHSCORES")
+return #t == 0 and f or math.max(f, math.floor(t[2]) - -68719476736)
+end
+local af = math.max(bF(d), al) + 1
+if (string.find(a, ':%w+:r$') ~= nil) then
+af = -68719476736 + af
+end
+local bc = (w() % 65536 / 65536)
+local ao = redis.call("ZADD", d, "NX", af + bc, a) == 1
+if not ao then
+redis.call("ZADD", d, math.floor(tonumber(redis.call("ZSCORE", d, a))) + bc, a)
+end
+redis.call("PEXPIRE", d, "15000")
+return ao
+end
+local function db(j)
+local G
+G = j.G
+return redis.call("EXISTS", G)
+end
+local function dP(j)
+local G
+local b
+b = j.b
+G = j.G
+local bY = redis.call("PTTL", b)
+local dr = redis.call("PTTL", G)
+return dr >= 0 and math.min(bY, dr) or bY
+end
+local function ei(h, y)
+local de = h
+local b = de.b
+local d = de.d
+local bg = y
+local a = bg.a
+local g = bg.g
+local u = bg.u
+if ag(y.v) then
+return {14, w(), 0}
+end
+local Q = y.x == "w"
 local ax = (string.find(a, ':%w+:r$') ~= nil)
 local n = redis.call("GET", b)
 if n == a then
-return dj(b, d, a, f, t)
+return bR(b, d, a, g, u)
 end
-local bO = ax and dy(g, a, f) and "granted" or "others"
-if n == false and bO == "others" then
-local function ef(g, a, ax, f)
-if redis.call("EXISTS", g.d) == 1 then
-local ce = di(g, "none", {bQ = ax, B = a, f = f, ar = a})
-local O = ce.O
-local M = ce.M
-local ah = ce.ah
+local bS = ax and dA(h, a, g) and "granted" or "others"
+local function ej(h, a, ax, g)
+if redis.call("EXISTS", h.d) == 1 then
+local ci = dl(h, "none", {bU = ax, B = a, g = g, ar = a})
+local O = ci.O
+local N = ci.N
+local ah = ci.ah
 if ah then
 return "more"
 end
 if O ~= nil then
-return M == nil and "others" or "granted"
+return N == nil and "others" or "granted"
 end
 end
 if ax then
-return ct(g, a, f, {}) and "granted" or "others"
+return cx(h, a, g, {}) and "granted" or "others"
 end
-aP(g.b, a, f)
-redis.call("UNLINK", g.w, g.I)
+aP(h.b, a, g)
+redis.call("UNLINK", h.t, h.G)
 return "granted"
 end
-bO = ef(g, a, ax, f)
+if n == false and bS == "others" then
+bS = ej(h, a, ax, g)
 end
-local function bK(n, d, a, V, ap)
-local bf
+local function bN(n, d, a, Q, ap)
+local bi
 if n == nil then
-bf = nil
+bi = nil
 else
-bf = R(n)
+bi = S(n)
 end
-local k = bf
-local bB = n ~= nil and k == nil and n ~= "readers"
-if not V then
-return {3, ap, bB and 1 or 0}
+local k = bi
+local bE = n ~= nil and k == nil and n ~= "readers"
+if not Q then
+return {3, ap, bE and 1 or 0}
 end
-local by = aO(d, a) and 2 or 13
-if n ~= nil and k ~= nil and k == R(a) then
-return {by, ap, n}
+local bB = aO(d, a) and 2 or 13
+if n ~= nil and k ~= nil and k == S(a) then
+return {bB, ap, n}
 end
-return {by, ap, bB and 1 or 0}
+return {bB, ap, bE and 1 or 0}
 end
-if bO == "more" then
-return bK(nil, d, a, V, 0)
+if bS == "more" then
+return bN(nil, d, a, Q, 0)
 end
-if bO == "granted" then
-local l = T(t)
-return {1, l, ax and cY(g) or redis.call("ZCARD", d)}
+if bS == "granted" then
+local l = V(u)
+return {1, l, ax and db(h) or redis.call("ZCARD", d)}
 end
 if n == false then
 n = redis.call("GET", b)
 end
-local ca = V and ax and n == "readers" and dN(g) or redis.call("PTTL", b)
-local bg
+local ce = Q and ax and n == "readers" and dP(h) or redis.call("PTTL", b)
+local bj
 if n == false then
-bg = nil
+bj = nil
 else
-bg = n
+bj = n
 end
-local aK = bg
-local q = bK(aK, d, a, V, ca)
-if not V or aK == nil then
+local aK = bj
+local q = bN(aK, d, a, Q, ce)
+if not Q or aK == nil then
 return q
 end
-if aK ~= "readers" then
-X(aK, "c", b)
-elseif not ax and (dk(g) or q[1] == 13) then
-local function ex(j)
-local b = j.b
-local w = j.w
-local dC = math.min(cL, 128)
-if dC == 0 then
+local function eF(j)
+local t
+local b
+b = j.b
+t = j.t
+local dE = math.min(cP, 128)
+if dE == 0 then
 return
 end
-local at = redis.call("ZRANGEBYSCORE", w, "(" .. string.format('%.0f', u()), "+inf", "LIMIT", "0", dC)
-cL = cL - #at
+local at = redis.call("ZRANGEBYSCORE", t, "(" .. string.format('%.0f', w()), "+inf", "LIMIT", "0", dE)
+cP = cP - #at
 for aE, a in ipairs(at) do
-X(a, "c", b)
+Y(a, "c", b)
 end
 end
-ex(g)
+if aK ~= "readers" then
+Y(aK, "c", b)
+elseif not ax and (dm(h) or q[1] == 13) then
+eF(h)
 end
 return q
 end
-local function dH(g, a, f, af)
-redis.call("ZREM", g.d, a)
-if af then
-redis.call("ZADD", g.w, u() + f, a)
+local function dJ(h, a, g, ad)
+redis.call("ZREM", h.d, a)
+if ad then
+redis.call("ZADD", h.t, w() + g, a)
 else
-bF(g, a, f)
+bI(h, a, g)
 end
-bI(g)
-return {7, cY(g), 0}
+bL(h)
+return {7, db(h), 0}
 end
-local function eH(g, A)
-local cg = A
-local a = cg.a
-local f = cg.f
-local af = cg.af
-if not (string.find(a, ':%w+:r$') ~= nil) then
-do
-local b, d, a, f, af = g.b, g.d, a, f, af
+local function eS(h, y)
+local ck = y
+local a = ck.a
+local g = ck.g
+local ad = ck.ad
+local function cW(b, d, a, g, ad)
 local n = redis.call("GET", b)
 if n ~= a then
 return {6, n == false and 0 or 1, 0}
 end
-if af then
-redis.call("PEXPIRE", b, f)
+if ad then
+redis.call("PEXPIRE", b, g)
 else
-aX(b, f)
+ba(b, g)
 end
 return {7, redis.call("ZCARD", d), 0}
 end
+if not (string.find(a, ':%w+:r$') ~= nil) then
+return cW(h.b, h.d, a, g, ad)
 end
-if not bX(g, a) then
+if not cb(h, a) then
 return {6, 0, 0}
 end
-return dH(g, a, f, af)
+return dJ(h, a, g, ad)
 end
-local function ed(g, j)
-local a = j.a
-local f = j.f
-local ab = j.ab
-if bX(g, ab) then
-return dH(g, ab, f, false)
+local function eh(h, j)
+local U
+local g
+local a
+a = j.a
+g = j.g
+U = j.U
+if cb(h, U) then
+return dJ(h, U, g, false)
 end
-redis.call("ZREM", g.d, ab)
-local n = redis.call("GET", g.b)
+redis.call("ZREM", h.d, U)
+local n = redis.call("GET", h.b)
 if n ~= a then
 return {6, n == false and 0 or 1, 0}
 end
-ct(g, ab, math.max(f, redis.call("PTTL", g.b)), cR(g))
-return {7, cY(g), 0}
+cx(h, U, math.max(g, redis.call("PTTL", h.b)), cV(h))
+return {7, db(h), 0}
 end
-local function eS(j, A)
-local b = j.b
-local d = j.d
-local w = j.w
-local I = j.I
-if ag(A.x) then
-return {14, u(), 0}
+local function ff(j, y)
+local G
+local t
+local d
+local b
+b = j.b
+d = j.d
+t = j.t
+G = j.G
+if ag(y.v) then
+return {14, w(), 0}
 end
-aP(b, A.a, A.f)
-redis.call("UNLINK", w, I)
-return {1, T(A.t), redis.call("ZCARD", d)}
+aP(b, y.a, y.g)
+redis.call("UNLINK", t, G)
+return {1, V(y.u), redis.call("ZCARD", d)}
 end
-local function eu(j, bM)
-local b = j.b
-local d = j.d
-local a = bM.a
-local f = bM.f
-local ab = bM.ab
-local x = bM.x
-if ag(x) then
-return {14, u(), 0}
+local function eA(j, bP)
+local d
+local b
+b = j.b
+d = j.d
+local v
+local U
+local g
+local a
+a = bP.a
+g = bP.g
+U = bP.U
+v = bP.v
+if ag(v) then
+return {14, w(), 0}
 end
 local n = redis.call("GET", b)
-if n == ab then
-return dj(b, d, ab, f, 1)
+if n == U then
+return bR(b, d, U, g, 1)
 end
 if n ~= a then
 return {6, n == false and 0 or 1, 0}
 end
-aP(b, ab, f)
-return {1, T(1), redis.call("ZCARD", d)}
+aP(b, U, g)
+return {1, V(1), redis.call("ZCARD", d)}
 end
-local function ep(g, j)
-local a = j.a
-local Q = j.Q
-local f = j.f
-local t = j.t
-local x = j.x
-local cj = g
-local b = cj.b
-local d = cj.d
-local w = cj.w
-local av = (Q == "" or ag(x)) and "" or Q
+local function eu(h, j)
+local v
+local u
+local g
+local P
+local a
+a = j.a
+P = j.P
+g = j.g
+u = j.u
+v = j.v
+local cn = h
+local b = cn.b
+local d = cn.d
+local t = cn.t
+local av = (P == "" or ag(v)) and "" or P
 local ax = (string.find(a, ':%w+:r$') ~= nil)
-local eU = redis.call("ZREM", d, a) == 1
+local fi = redis.call("ZREM", d, a) == 1
 local n = redis.call("GET", b)
-if not ax and n ~= a then
-if eU and n == "readers" then
-local function eB(g)
-if #cx(g) > 0 then
+local function eJ(h)
+if #cB(h) > 0 then
 return
 end
-redis.call("DEL", g.I)
-if cA(g) then
-dB(g)
+redis.call("DEL", h.G)
+if cE(h) then
+dD(h)
 end
 end
-eB(g)
+if not ax and n ~= a then
+if fi and n == "readers" then
+eJ(h)
 end
 return {6, n == false and 0 or 1, 0}
 end
 local k = av == "-" and string.sub(a, 1, 23) or nil
-local cm
+local cq
 if av == "" or av == "-" then
-cm = nil
+cq = nil
 else
-cm = av
+cq = av
 end
-local B = cm
-if ax then
-if not bX(g, a) then
-return {6, 0, 0}
-end
-redis.call("ZREM", w, a)
-if cA(g) then
-do
-local g, Q, f, t = g, B, f, t
-bI(g)
-if Q == nil then
+local B = cq
+local function ev(h, P, g, u)
+bL(h)
+if P == nil then
 return {5, 0, 0}
 end
-if dy(g, Q, f) then
-return {8, T(t), Q}
+if dA(h, P, g) then
+return {8, V(u), P}
 end
-aO(g.d, Q)
-return {2, dN(g), 0}
+aO(h.d, P)
+return {2, dP(h), 0}
 end
+if ax then
+if not cb(h, a) then
+return {6, 0, 0}
+end
+redis.call("ZREM", t, a)
+if cE(h) then
+return ev(h, B, g, u)
 end
 end
 if B ~= nil then
 aO(d, B)
 end
-local cZ = di(g, ax and "reader" or "writer", {bQ = ax, B = B, k = k, f = f})
-local O = cZ.O
-local M = cZ.M
-if M ~= nil then
-return {8, T(t), O}
+local dc = dl(h, ax and "reader" or "writer", {bU = ax, B = B, k = k, g = g})
+local O = dc.O
+local N = dc.N
+if N ~= nil then
+return {8, V(u), O}
 end
 if O == nil then
 return {4, 0, 0}
@@ -1699,42 +1974,47 @@ return {2, math.min(redis.call("PTTL", b), 1750), 0}
 end
 return {5, 0, 0}
 end
-local function as(g, i)
-local A = cu(i)
-local v = A.v
-if v == "a" or v == "w" then
-return ee(g, A)
+local function as(h, i)
+local y = cy(i)
+local x = y.x
+if x == "a" or x == "w" then
+return ei(h, y)
 end
-if v == "n" then
-return eH(g, A)
+if x == "n" then
+return eS(h, y)
 end
-if v == "g" then
-return ed(g, A)
+if x == "g" then
+return eh(h, y)
 end
-if v == "s" then
-return eS(g, A)
+if x == "s" then
+return ff(h, y)
 end
-if v == "m" then
-return eu(g, A)
+if x == "m" then
+return eA(h, y)
 end
-return ep(g, A)
+return eu(h, y)
 end
-local function bh(L, h, q)
-L[3 * h + 1] = q[1]
-L[3 * h + 2] = q[2]
-L[3 * h + 3] = q[3]
-end
-for h = 0, #ARGV - 1 do
-local am = 4 * h + 1
-local g = {b = KEYS[am + 1], d = KEYS[am + 2], w = KEYS[am + 3], I = KEYS[am + 4]}
-local q = aY(as, g, ARGV[h + 1])
-bh(L, h, q)
+local function bk(L, e, q)
+L[3 * e + 1] = q[1]
+L[3 * e + 1 + 1] = q[2]
+L[3 * e + 2 + 1] = q[3]
 end
 do
-if e ~= nil and e ~= ai then
-aj(string.format('%.0f', e))
+local e = 0
+while e < #ARGV do
+local am = 4 * e + 1
+local h = {b = KEYS[am + 1], d = KEYS[am + 1 + 1], t = KEYS[am + 2 + 1], G = KEYS[am + 3 + 1]}
+local q = bb(as, h, ARGV[e + 1])
+bk(L, e, q)
+e = e + 1
 end
 end
+local function aU()
+if f ~= nil and f ~= ai then
+aj(string.format('%.0f', f))
+end
+end
+aU()
 return L`,
 );
 
@@ -1743,619 +2023,687 @@ export const semaphoreScript = new LuaScript(
   `local counted = true
 local sharded = false
 local fenceMs = nil
-local F = ""
-local aB
-local K
-local p
-local e
-local ad = ""
-local ai
-local dP = {7, 0, 0}
-do
-local G = KEYS[1]
-F = G
+local function S(a)
+local k = string.match(a, '^([%w_-]+):%w+$') or string.match(a, '^([%w_-]+):%w+:%w+$')
+return k and #k == 22 and k or nil
 end
-aB = nil
-local L = {}
-local function aY(as, ...)
+local function cS(bq)
+local aA = string.match(bq, '^semaphore:(%d+)$')
+return aA and tonumber(aA)
+end
+local function bb(as, ...)
 local ok, q = pcall(as, ...)
 if ok then return q end
 return { 9, type(q) == 'table' and q.err or tostring(q), 0 }
 end
-local function N()
+local F = ""
+local aB
+local K
+local p
+local f
+local ae = ""
+local ai
+local dR = {7, 0, 0}
+local function aW(H)
+F = H
+end
+aW(KEYS[1])
+aB = nil
+local L = {}
+local function M()
 if p == nil then
 p = redis.call("TIME")
 end
 return p
 end
-local function u()
+local function w()
 if K == nil then
-local o = N()
+local o = M()
 K = o[1] * 1000 + math.floor(o[2] / 1000)
 end
 return K
 end
 local function aG(c)
-if c.r ~= nil then
-return c.r
+if c.s ~= nil then
+return c.s
 end
-local bE = c.aV == nil and ({}) or redis.call("ZRANGE", c.Z, "(" .. string.format('%.0f', u()), "+inf", "BYSCORE", "WITHSCORES")
-local r = ({})
+local bH = c.aY == nil and ({}) or redis.call("ZRANGE", c.aa, "(" .. string.format('%.0f', w()), "+inf", "BYSCORE", "WITHSCORES")
+local s = ({})
 local aQ = {}
-for h = 0, #bE - 1, 2 do
-local bw = tonumber(string.match(bE[h + 1], ':[%l%d]+P%d+:(%d+)$') or 0)
-if bw > 0 then
-r[bE[h + 1]] = tonumber(bE[h + 2])
-aQ[#aQ + 1] = bE[h + 1]
-c.aN = c.aN + bw
-end
-end
-c.r = r
-c.aQ = aQ
-return r
-end
-local function bD(c)
-local r = aG(c)
-local e = 0
-for aE, a in ipairs(c.aQ) do
-e = math.max(e, r[a] or 0)
-end
-return e
-end
-local function cw(c, e)
-redis.call("PEXPIREAT", c.b, e)
-redis.call("PEXPIREAT", c.Z, e)
-end
-local function cV(c)
-if not c.bu or c.aV == nil or c.r == nil then
-return
-end
-c.bu = false
-local e = bD(c)
-if e == 0 then
-redis.call("UNLINK", c.b, c.Z)
-c.bp = false
-c.aV = nil
-c.r = nil
-return
-end
-local eC = redis.call("ZRANGE", c.Z, "-inf", u(), "BYSCORE", "LIMIT", "0", "100")
 do
-local G, at = c.Z, eC
+local e = 0
+while e < #bH do
+local bz = tonumber(string.match(bH[e + 1], ':[%l%d]+P%d+:(%d+)$') or 0)
+if bz > 0 then
+s[bH[e + 1]] = tonumber(bH[e + 1 + 1])
+aQ[#aQ + 1] = bH[e + 1]
+c.aN = c.aN + bz
+end
+e = e + 2
+end
+end
+c.s = s
+c.aQ = aQ
+return s
+end
+local function bG(c)
+local s = aG(c)
+local f = 0
+for aE, a in ipairs(c.aQ) do
+f = math.max(f, s[a] or 0)
+end
+return f
+end
+local function cA(c, f)
+redis.call("PEXPIREAT", c.b, f)
+redis.call("PEXPIREAT", c.aa, f)
+end
+local function cY(c)
+if not c.bx or c.aY == nil or c.s == nil then
+return
+end
+c.bx = false
+local f = bG(c)
+if f == 0 then
+redis.call("UNLINK", c.b, c.aa)
+c.bs = false
+c.aY = nil
+c.s = nil
+return
+end
+local eK = redis.call("ZRANGE", c.aa, "-inf", w(), "BYSCORE", "LIMIT", "0", "100")
+local function aT(H, at)
 if #at > 0 then
-redis.call("ZREM", G, unpack(at))
+redis.call("ZREM", H, unpack(at))
 end
 end
-cw(c, e)
+aT(c.aa, eK)
+cA(c, f)
 end
-local function eN(b, Z, d, D)
-local cW = redis.call("GET", b)
-local function cO(bn)
-local aA = string.match(bn, '^semaphore:(%d+)$')
-return aA and tonumber(aA)
-end
-local dV = b
-local dS = Z
-local dX = d
-local dW = D
-local bx = cW ~= false
-local W
-if cW == false then
-W = nil
+local function fa(b, aa, d, C)
+local cZ = redis.call("GET", b)
+local dX = b
+local dU = aa
+local dZ = d
+local dY = C
+local bA = cZ ~= false
+local X
+if cZ == false then
+X = nil
 else
-W = cO(cW)
+X = cS(cZ)
 end
-return {b = dV, Z = dS, d = dX, D = dW, bp = bx, aV = W, r = nil, aQ = {}, aN = 0, bu = false, C = nil, ak = nil, ae = 0}
+return {b = dX, aa = dU, d = dZ, C = dY, bs = bA, aY = X, s = nil, aQ = {}, aN = 0, bx = false, D = nil, ak = nil, af = 0}
 end
 local function aj(i)
-local aq = i .. ad
+local aq = i .. ae
 if fenceMs ~= nil then
 return redis.call("SET", F, aq, "PX", fenceMs, "GET")
 end
 return redis.call("SET", F, aq, "GET")
 end
 local function as(c, i)
-${commandOfPart}local A = cu(i)
-local function ag(x)
-if x == "0" then
+local function cy(i)
+local x, a, l, az, bd, bl = string.match(i, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
+if x == nil then
+error("unknown command", 0)
+end
+local aR = x == "r"
+local u = aR and bd or az
+return {x = x, a = a, g = tonumber((aR and az or l)), u = tonumber(u), v = aR and bl or bd, P = aR and l or bl, ad = az == "=", U = az}
+end
+local y = cy(i)
+local function ag(v)
+if v == "0" then
 return false
 end
-local o = N()
-return o[1] * 1000 + o[2] / 1000 - x > 0
+local o = M()
+return o[1] * 1000 + o[2] / 1000 - v > 0
 end
-local function cX(c)
+local function da(c)
 if c.ak == nil then
-local e, E = unpack(redis.call("ZRANGE", c.d, "-1", "-1", "WITHSCORES"), 1, 2)
-c.ak = e or false
-c.ae = e == nil and 0 or tonumber(E)
+local f, E = unpack(redis.call("ZRANGE", c.d, "-1", "-1", "WITHSCORES"), 1, 2)
+c.ak = f or false
+c.af = f == nil and 0 or tonumber(E)
 end
 return c.ak
 end
-local function R(a)
-local k = string.match(a, '^([%w_-]+):%w+$') or string.match(a, '^([%w_-]+):%w+:%w+$')
-return k and #k == 22 and k or nil
+local function dG(a)
+return S(a) or a
 end
-local function dE(a)
-return R(a) or a
+local function dn(j, a)
+local C
+C = j.C
+redis.call("ZADD", C, w() + 1750, dG(a))
+redis.call("PEXPIRE", C, "15000")
 end
-local function dl(j, a)
-local D = j.D
-redis.call("ZADD", D, u() + 1750, dE(a))
-redis.call("PEXPIRE", D, "15000")
+local function bT(c)
+if c.D == nil then
+c.D = redis.call("ZRANGE", c.d, "0", "0")[1] or false
 end
-local function bP(c)
-if c.C == nil then
-c.C = redis.call("ZRANGE", c.d, "0", "0")[1] or false
+return c.D
 end
-return c.C
+local function Y(a, aL, b)
+local k = S(a)
+if k == nil then
+return 0
 end
-${notifyPart}local function cv(c, a)
-local e = cX(c)
-local ao = redis.call("ZADD", c.d, "NX", c.ae + 1, a) == 1
+local au = ("nestjs-lock:1:" .. string.sub(b, 1, string.match(F, '%d+$'))) .. string.sub(k, 1, 11)
+local i = (((aL .. " ") .. a) .. " ") .. b
+if sharded then
+local W = redis.pcall("SPUBLISH", (au .. ":") .. F, i)
+if type(W) == "number" and W > 0 then
+return -1
+end
+end
+local aH = redis.pcall("PUBLISH", au, i)
+return counted and type(aH) == "number" and aH or -1
+end
+local function cz(c, a)
+local f = da(c)
+local ao = redis.call("ZADD", c.d, "NX", c.af + 1, a) == 1
 redis.call("PEXPIRE", c.d, "15000")
 if ao then
 c.ak = a
-c.ae = c.ae + 1
+c.af = c.af + 1
 end
-if e == false then
-c.C = a
+if f == false then
+c.D = a
 end
-dl(c, a)
-local dg = e == false or R(e) == R(a)
-if bP(c) == a then
-do
-local aW = ({})
-aW[R(a) or ""] = true
-local s = 0
-local r = aG(c)
+dn(c, a)
+local dj = f == false or S(f) == S(a)
+local function eD(c, a)
+local aZ = ({})
+aZ[S(a) or ""] = true
+local r = 0
+local s = aG(c)
 for aE, aK in ipairs(c.aQ) do
-local cp
-if r[aK] == nil then
-cp = nil
+local ct
+if s[aK] == nil then
+ct = nil
 else
-cp = R(aK)
+ct = S(aK)
 end
-local k = cp
-if k ~= nil and aW[k] ~= true and s < 32 then
-aW[k] = true
-s = s + 1
-X(aK, "c", c.b)
+local k = ct
+if k ~= nil and aZ[k] ~= true and r < 32 then
+aZ[k] = true
+r = r + 1
+Y(aK, "c", c.b)
 end
 end
 end
-elseif ao and e ~= false and not dg then
-X(e, "c", c.b)
+if bT(c) == a then
+eD(c, a)
+elseif ao and f ~= false and not dj then
+Y(f, "c", c.b)
 end
 if not ao then
 return 0
 end
-return dg and 1 or 3
+return dj and 1 or 3
 end
-local function bS(c, a)
+local function bW(c, a)
 if redis.call("ZREM", c.d, a) == 0 then
 return
 end
 if redis.call("EXISTS", c.d) == 0 then
-redis.call("UNLINK", c.D)
+redis.call("UNLINK", c.C)
 end
-if a == c.C then
-c.C = nil
+if a == c.D then
+c.D = nil
 end
 if a == c.ak then
 c.ak = nil
 end
 end
-local function bV(c, a, f)
-local r = aG(c)
-local y = u() + f
-if y <= r[a] then
+local function bZ(c, a, g)
+local s = aG(c)
+local z = w() + g
+if z <= s[a] then
 return
 end
-r[a] = y
-cw(c, bD(c))
-redis.call("ZADD", c.Z, y, a)
+s[a] = z
+cA(c, bG(c))
+redis.call("ZADD", c.aa, z, a)
 end
-local function dD(j, a)
-local D = j.D
-local da = redis.call("ZSCORE", D, dE(a))
-return da == false and 0 or tonumber(da)
+local function dF(j, a)
+local C
+C = j.C
+local dd = redis.call("ZSCORE", C, dG(a))
+return dd == false and 0 or tonumber(dd)
 end
-local function cy(c, a, y)
+local function cC(c, a, z)
 local aA = tonumber(string.match(a, ':[%l%d]+P(%d+):%d+$') or 0)
-aG(c)[a] = y
-local df = c.aQ
-df[#df + 1] = a
+aG(c)[a] = z
+local di = c.aQ
+di[#di + 1] = a
 c.aN = c.aN + tonumber(string.match(a, ':[%l%d]+P%d+:(%d+)$') or 0)
-if c.aV ~= aA then
-redis.call("SET", c.b, "semaphore:" .. string.format('%.0f', aA), "PXAT", bD(c))
+if c.aY ~= aA then
+redis.call("SET", c.b, "semaphore:" .. string.format('%.0f', aA), "PXAT", bG(c))
 end
-if not c.bp then
-redis.call("UNLINK", c.Z)
+if not c.bs then
+redis.call("UNLINK", c.aa)
 end
-redis.call("ZADD", c.Z, y, a)
-if not c.bp then
-redis.call("PEXPIREAT", c.Z, y)
+redis.call("ZADD", c.aa, z, a)
+if not c.bs then
+redis.call("PEXPIREAT", c.aa, z)
 end
-c.bp = true
-c.aV = aA
-bS(c, a)
+c.bs = true
+c.aY = aA
+bW(c, a)
 end
-local function bY(c, aJ, f)
-if f == nil then
-f = 0
+local function cc(c, aJ, g)
+if g == nil then
+g = 0
 end
-local function ec(c, aJ, f)
-local o = u()
-local aT = false
+local function eg(c, aJ, g)
+local o = w()
+local aV = false
 local aw = false
-local cN = 0
+local cR = 0
 local ay = 0
-local U = ({})
-local function eR(c, a, y)
-aG(c)[a] = y
-redis.call("ZADD", c.Z, y, a)
-cw(c, bD(c))
+local W = ({})
+local function fe(c, a, z)
+aG(c)[a] = z
+redis.call("ZADD", c.aa, z, a)
+cA(c, bG(c))
 end
-while cN < 32 do
+while cR < 32 do
 if ay >= 100 then
-local cq
+local cu
 if aJ == nil then
-cq = cX(c)
+cu = da(c)
 else
-cq = false
+cu = false
 end
-local e = cq
-if e ~= false then
-X(e, "g", c.b)
+local f = cu
+if f ~= false then
+Y(f, "g", c.b)
 end
-return {bH = aT, aw = aw, aC = true}
+return {bK = aV, aw = aw, aC = true}
 end
-local ch = bP(c)
-if not ch then
-local ck
-if aT then
-ck = nil
+local cl = bT(c)
+if not cl then
+local co
+if aV then
+co = nil
 else
-ck = aJ
+co = aJ
 end
-ch = ck
+cl = co
 end
-local l = ch
+local l = cl
 if l == nil then
-return {bH = aT, aw = aw, aC = false}
+return {bK = aV, aw = aw, aC = false}
 end
-local bw = tonumber(string.match(l, ':[%l%d]+P%d+:(%d+)$') or 0)
+local bz = tonumber(string.match(l, ':[%l%d]+P%d+:(%d+)$') or 0)
 local aA = tonumber(string.match(l, ':[%l%d]+P(%d+):%d+$') or 0)
-local dx = bw > 0 and bw <= aA
-if not dx or bw > aA - c.aN then
-if dx and (l == aJ or dD(c, l) > o) then
-return {bH = aT, aw = aw, aC = false}
+local dz = bz > 0 and bz <= aA
+if not dz or bz > aA - c.aN then
+if dz and (l == aJ or dF(c, l) > o) then
+return {bK = aV, aw = aw, aC = false}
 end
-bS(c, l)
+bW(c, l)
 ay = ay + 1
 elseif l == aJ then
-cy(c, l, o + f)
-aT = true
+cC(c, l, o + g)
+aV = true
 else
-local k = R(l) or ""
-cy(c, l, o + 1750)
-if U[k] ~= false then
-U[k] = X(l, "g", c.b) ~= 0
+local k = S(l) or ""
+cC(c, l, o + 1750)
+if W[k] ~= false then
+W[k] = Y(l, "g", c.b) ~= 0
 end
-if not U[k] then
-eR(c, l, o + 150)
+if not W[k] then
+fe(c, l, o + 150)
 aw = true
 end
-cN = cN + 1
+cR = cR + 1
 end
 end
-return {bH = aT, aw = aw, aC = false}
+return {bK = aV, aw = aw, aC = false}
 end
-local aT = ec(c, aJ, f)
-if aT.aw then
-${wakeNextPart}bv(c.b, c.d)
+local aV = eg(c, aJ, g)
+local function by(b, d)
+local be = ({})
+for aE, a in ipairs(redis.call("ZRANGE", d, "0", "15")) do
+local k = string.sub(a, 1, 22)
+if be[k] ~= true and Y(a, "g", b) ~= 0 then
+return
 end
-return aT
+be[k] = true
 end
-local function T(s)
-if e == nil then
-local o = N()
-local i = o[1] .. (#o[2] == 6 and o[2] or string.format('%06d', o[2]))
-local J = aj(i)
-${fenceNumberPart}local P = an(J)
-if P == nil then
-local function bl(J)
-local i, y = string.match(J, '^(%d+)~(%d+)$')
-local cl
-if i == nil then
-cl = nil
-else
-cl = an(i)
 end
-local m = cl
-if m == nil then
-aj(J)
-local function aM(G)
-error({err = ("BADFENCE The fencing counter is not a safe whole number. Delete the key \\"" .. G) .. "\\"."}, 0)
+if aV.aw then
+by(c.b, c.d)
 end
-return aM(F)
+return aV
 end
-if u() < tonumber(y) then
-ad = "~" .. y
+local function V(r)
+local function an(i)
+local m = i == false and 0 or tonumber(string.match(i, '^[%d.eE+-]+$') or '')
+if m == nil or m < 0 or m >= 9007199250000000 or m ~= math.floor(m) then
+return nil
 end
 return m
 end
-P = bl(J)
+local function bo(J)
+local i, z = string.match(J, '^(%d+)~(%d+)$')
+local cp
+if i == nil then
+cp = nil
+else
+cp = an(i)
 end
-e = P
+local m = cp
+local function aM(H)
+error({err = ("BADFENCE The fencing counter is not a safe whole number. Delete the key \\"" .. H) .. "\\"."}, 0)
+end
+if m == nil then
+aj(J)
+return aM(F)
+end
+if w() < tonumber(z) then
+ae = "~" .. z
+end
+return m
+end
+if f == nil then
+local o = M()
+local i = o[1] .. (#o[2] == 6 and o[2] or string.format('%06d', o[2]))
+local J = aj(i)
+local R = an(J)
+if R == nil then
+R = bo(J)
+end
+f = R
 local p = tonumber(i)
-local aF = ad ~= ""
+local aF = ae ~= ""
 ai = p
-if (fenceMs ~= nil or aF) and e < p then
-e = p + s - 1
+if (fenceMs ~= nil or aF) and f < p then
+f = p + r - 1
 if aF then
 ai = nil
 end
 return p
 end
-if e <= p - s then
-e = p
-return p - s + 1
+if f <= p - r then
+f = p
+return p - r + 1
 end
 end
-local l = e + 1
-e = l + s - 1
+local l = f + 1
+f = l + r - 1
 return l
 end
-local function bG(c, a)
-local k = R(a)
-local e = cX(c)
-if e == false then
+local function bJ(c, a)
+local k = S(a)
+local f = da(c)
+if f == false then
 return 0
 end
-if R(e) ~= k then
+if S(f) ~= k then
 return 1
 end
-for aE, z in ipairs(redis.call("ZRANGE", c.d, "0", "32")) do
-if R(z) ~= k then
+for aE, A in ipairs(redis.call("ZRANGE", c.d, "0", "32")) do
+if S(A) ~= k then
 return 1
 end
 end
 return 0
 end
-local function cJ(c, a, aC)
+local function cN(c, a, aC)
 if aC then
 return 0
 end
 local l
-local r = aG(c)
+local s = aG(c)
 for aE, aK in ipairs(c.aQ) do
-local y = r[aK]
-if y ~= nil and (l == nil or y < l) then
-l = y
+local z = s[aK]
+if z ~= nil and (l == nil or z < l) then
+l = z
 end
 end
-local cr = bP(c)
-if cr ~= false and cr ~= a then
-local ca = dD(c, cr)
-if l == nil or ca < l then
-l = ca
+local cv = bT(c)
+if cv ~= false and cv ~= a then
+local ce = dF(c, cv)
+if l == nil or ce < l then
+l = ce
 end
 end
-return l == nil and -1 or math.max(l - u(), 0)
+return l == nil and -1 or math.max(l - w(), 0)
 end
-if A.v == "a" or A.v == "w" then
-do
-local bd = A
-local a = bd.a
-local f = bd.f
-local t = bd.t
-local V = A.v == "w"
-if ag(A.x) then
-return {14, u(), 0}
+local function ee(c, y)
+local bg = y
+local a = bg.a
+local g = bg.g
+local u = bg.u
+local Q = y.x == "w"
+if ag(y.v) then
+return {14, w(), 0}
 end
-local r = aG(c)
-local function eg(c)
-if c.aV == nil or c.aN > 0 or redis.call("PTTL", c.b) ~= 0 then
+local s = aG(c)
+local function ek(c)
+if c.aY == nil or c.aN > 0 or redis.call("PTTL", c.b) ~= 0 then
 return
 end
-c.bp = false
-c.aV = nil
+c.bs = false
+c.aY = nil
 end
-eg(c)
-if c.bp and c.aN == 0 then
-do
+ek(c)
+local function fh(c, a, Q)
 local ap = redis.call("PTTL", c.b)
-if not V then
+if not Q then
 return {3, ap, 1}
 end
-cv(c, a)
+cz(c, a)
 return {2, ap, 2}
 end
+if c.bs and c.aN == 0 then
+return fh(c, a, Q)
 end
-c.bu = true
-if r[a] ~= nil then
-bS(c, a)
-bV(c, a, f)
-bY(c)
-return {1, T(t), bG(c, a)}
+c.bx = true
+if s[a] ~= nil then
+bW(c, a)
+bZ(c, a, g)
+cc(c)
+return {1, V(u), bJ(c, a)}
 end
-if bP(c) ~= false and redis.call("ZSCORE", c.d, a) ~= false then
-dl(c, a)
+if bT(c) ~= false and redis.call("ZSCORE", c.d, a) ~= false then
+dn(c, a)
 end
-local de = bY(c, a, f)
-local aJ = de.bH
-local aC = de.aC
+local dh = cc(c, a, g)
+local aJ = dh.bK
+local aC = dh.aC
 if aJ then
-return {1, T(t), bG(c, a)}
+return {1, V(u), bJ(c, a)}
 end
-if not V then
-return {3, cJ(c, a, aC), 0}
+if not Q then
+return {3, cN(c, a, aC), 0}
 end
-local eD = cv(c, a)
-return {2, cJ(c, a, aC), eD}
+local eL = cz(c, a)
+return {2, cN(c, a, aC), eL}
 end
+if y.x == "a" or y.x == "w" then
+return ee(c, y)
 end
-if A.v == "n" then
-do
-local c, j = c, A
-local a = j.a
-local f = j.f
-local af = j.af
-local bf
-if c.aV == nil then
-bf = false
+local function eR(c, j)
+local ad
+local g
+local a
+a = j.a
+g = j.g
+ad = j.ad
+local bi
+if c.aY == nil then
+bi = false
 else
-bf = redis.call("ZSCORE", c.Z, a)
+bi = redis.call("ZSCORE", c.aa, a)
 end
-local E = bf
-local cQ = E == false and 0 or tonumber(E)
-if cQ <= u() then
+local E = bi
+local cU = E == false and 0 or tonumber(E)
+if cU <= w() then
 return {6, 0, 0}
 end
-local y = u() + f
-if af and y < cQ then
+local z = w() + g
+if ad and z < cU then
 aG(c)[a] = 0
-bV(c, a, f)
-elseif y > cQ then
-if c.r ~= nil then
-c.r[a] = y
+bZ(c, a, g)
+elseif z > cU then
+if c.s ~= nil then
+c.s[a] = z
 end
-redis.call("PEXPIREAT", c.b, y, "GT")
-redis.call("PEXPIREAT", c.Z, y, "GT")
-redis.call("ZADD", c.Z, y, a)
+redis.call("PEXPIREAT", c.b, z, "GT")
+redis.call("PEXPIREAT", c.aa, z, "GT")
+redis.call("ZADD", c.aa, z, a)
 end
-return {7, bG(c, a), 0}
+return {7, bJ(c, a), 0}
 end
+if y.x == "n" then
+return eR(c, y)
 end
-local function dJ(c, a)
-local r = aG(c)
-if r[a] == nil then
+local function dL(c, a)
+local s = aG(c)
+if s[a] == nil then
 return
 end
-r[a] = nil
+s[a] = nil
 c.aN = c.aN - tonumber(string.match(a, ':[%l%d]+P%d+:(%d+)$') or 0)
-redis.call("ZREM", c.Z, a)
+redis.call("ZREM", c.aa, a)
 end
-if A.v == "m" then
-do
-local c, j = c, A
-local a = j.a
-local f = j.f
-local ab = j.ab
-local x = j.x
-if ag(x) then
-return {14, u(), 0}
+local function eB(c, j)
+local v
+local U
+local g
+local a
+a = j.a
+g = j.g
+U = j.U
+v = j.v
+if ag(v) then
+return {14, w(), 0}
 end
-local r = aG(c)
-local dw = r[ab] ~= nil
-if not dw and r[a] == nil then
+local s = aG(c)
+local dy = s[U] ~= nil
+if not dy and s[a] == nil then
 return {6, 0, 0}
 end
-c.bu = true
-if dw then
-bV(c, ab, f)
+c.bx = true
+if dy then
+bZ(c, U, g)
 else
-dJ(c, a)
-cy(c, ab, u() + f)
+dL(c, a)
+cC(c, U, w() + g)
 end
-return {1, T(1), bG(c, ab)}
+return {1, V(1), bJ(c, U)}
 end
+if y.x == "m" then
+return eB(c, y)
 end
-do
-local c, j = c, A
-local a = j.a
-local Q = j.Q
-local f = j.f
-local t = j.t
-local x = j.x
-local bg
-if Q == "" or ag(x) then
-bg = nil
+local function eP(c, j)
+local v
+local u
+local g
+local P
+local a
+a = j.a
+P = j.P
+g = j.g
+u = j.u
+v = j.v
+local bj
+if P == "" or ag(v) then
+bj = nil
 else
-bg = Q
+bj = P
 end
-local aI = bg
-local r = aG(c)
-local dr = c.aN > 0
-local cB = r[a] ~= nil
-c.bu = c.bu or dr
-if cB then
-dJ(c, a)
+local aI = bj
+local s = aG(c)
+local dt = c.aN > 0
+local cF = s[a] ~= nil
+c.bx = c.bx or dt
+if cF then
+dL(c, a)
 else
-bS(c, a)
+bW(c, a)
 end
-if not dr then
+if not dt then
 return {6, 0, 0}
 end
-if not cB or aI == nil then
-bY(c)
-return {cB and 4 or 6, 0, 0}
+if not cF or aI == nil then
+cc(c)
+return {cF and 4 or 6, 0, 0}
 end
-local cD = r[aI] ~= nil
-if cD then
-bV(c, aI, f)
+local cH = s[aI] ~= nil
+if cH then
+bZ(c, aI, g)
 else
-cv(c, aI)
+cz(c, aI)
 end
-local dY = bY
-local dZ = c
-local ci
-if cD then
-ci = nil
+local ea = cc
+local eb = c
+local cm
+if cH then
+cm = nil
 else
-ci = aI
+cm = aI
 end
-local dd = dY(dZ, ci, f)
-local aJ = dd.bH
-local aC = dd.aC
-if aJ or cD then
-return {8, T(t), bG(c, aI)}
+local dg = ea(eb, cm, g)
+local aJ = dg.bK
+local aC = dg.aC
+if aJ or cH then
+return {8, V(u), bJ(c, aI)}
 end
-return {2, cJ(c, aI, aC), 0}
+return {2, cN(c, aI, aC), 0}
 end
+return eP(c, y)
 end
-local function eL(h)
-local am = 4 * h + 1
+local function eY(e)
+local am = 4 * e + 1
 if aB == nil or aB.b ~= KEYS[am + 1] then
 if aB ~= nil then
-cV(aB)
+cY(aB)
 end
-aB = eN(KEYS[am + 1], KEYS[am + 2], KEYS[am + 3], KEYS[am + 4])
+aB = fa(KEYS[am + 1], KEYS[am + 1 + 1], KEYS[am + 2 + 1], KEYS[am + 3 + 1])
 end
-return as(aB, ARGV[h + 1])
+return as(aB, ARGV[e + 1])
 end
-local function eO(c)
-if c.r ~= nil and bD(c) == 0 then
-cV(c)
+local function fb(c)
+if c.s ~= nil and bG(c) == 0 then
+cY(c)
 end
 end
-local function eP(em)
-if aB ~= nil and em then
-eO(aB)
+local function fc(er)
+if aB ~= nil and er then
+fb(aB)
 elseif aB ~= nil then
-cV(aB)
+cY(aB)
 end
-return dP
+return dR
 end
-local function bh(L, h, q)
-L[3 * h + 1] = q[1]
-L[3 * h + 2] = q[2]
-L[3 * h + 3] = q[3]
-end
-for h = 0, #ARGV - 1 do
-local q = aY(eL, h)
-local dv = q[1] == 9
-local eQ = aY(eP, not dv and h < #ARGV - 1)
-if dv or eQ[1] == 9 then
-aB = nil
-end
-bh(L, h, q)
+local function bk(L, e, q)
+L[3 * e + 1] = q[1]
+L[3 * e + 1 + 1] = q[2]
+L[3 * e + 2 + 1] = q[3]
 end
 do
-if e ~= nil and e ~= ai then
-aj(string.format('%.0f', e))
+local e = 0
+while e < #ARGV do
+local q = bb(eY, e)
+local dx = q[1] == 9
+local fd = bb(fc, not dx and e < #ARGV - 1)
+if dx or fd[1] == 9 then
+aB = nil
+end
+bk(L, e, q)
+e = e + 1
 end
 end
+local function aU()
+if f ~= nil and f ~= ai then
+aj(string.format('%.0f', f))
+end
+end
+aU()
 return L`,
 );
