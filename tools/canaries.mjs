@@ -111,8 +111,8 @@ export const canaries = [
     gate: 'lua',
     wrong: 'a rule that uses a function that no rule declares',
     script: ['check:lua'],
-    files: { [rule('wait')]: source(rule('wait')).replaceAll('append', 'enqueue') },
-    says: ['queue.ts does not declare enqueue'],
+    files: { [rule('wait')]: source(rule('wait')).replaceAll('append', 'absent') },
+    says: ["Cannot find name 'absent'"],
   },
   {
     gate: 'lua',

@@ -55,7 +55,11 @@ export const EXCLUSIVE_PLANTS: Plants = {
   'several keys that are acquired past a waiter': [change('multi-key', " && redis.call('EXISTS', queue) === 0", '')],
   'a fencing token that is only the last one plus 1': [ofModel('fence-without-clock')],
   'a next fencing token that is not stored': [
-    change('fencing-tokens', '  if (last !== undefined && last !== saved) swapFence(digits(last));\n', ''),
+    change(
+      'fencing-tokens',
+      '  if (lastToken !== undefined && lastToken !== saved) swapFence(digits(lastToken));\n',
+      '',
+    ),
   ],
   'an attempt that shortens the lease': [
     change('take', "  if (redis.call('PTTL', lock) < toNumber(ttlMs)) redis.call('PEXPIRE'", "  redis.call('PEXPIRE'"),

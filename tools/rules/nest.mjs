@@ -1,112 +1,82 @@
-import ts from 'typescript';
-import { references } from './bundle.mjs';
+import { wordsOf } from './pieces.mjs';
+
+/** A statement of a function begins in a line of this indentation. */
+const STATEMENT = /\n(?= {4}(?!end\b|else|until\b)\S)/;
+const LOOP = /^( *)(?:for|while) .* do\n([^]*?)\n\1end$/gm;
 
 /**
- * Arranges the pieces of a bundle as one text. Redis creates each function of a script anew for every call. So a function
- * is declared inside the only one that leads to it, before the first statement that uses it. It costs nothing unless the script
+ * The script of a rule, with all that it uses. Redis creates each function of a script anew for every call. So a function is
+ * declared inside the only one that leads to it, before the first statement that uses it. It costs nothing unless the script
  * gets there. Variables come first.
  */
-export function nested(pieces) {
+export function nested(all, entry) {
+  const pieces = new Map();
+  include(entry);
   const holders = holdersOf(pieces);
-  // The map has each piece after the pieces that it uses, and so do these lists.
-  /** @type {Map<string | undefined, string[]>} */
-  const inside = new Map([...pieces.keys(), undefined].map((name) => [name, []]));
-  for (const name of pieces.keys()) inside.get(holders.get(name)).push(name);
-  const isVariable = (name) => !pieces.get(name).isFunction;
-  const top = inside.get(undefined);
-  return [...top.filter(isVariable), ...top.filter((name) => !isVariable(name))].map(textOf).join('\n');
+  const isFunction = (name) => pieces.get(name).isFunction;
+  const variables = [...pieces.keys()].filter((name) => !isFunction(name));
+  return `${variables.map(textOf).join('')}${bodyOf(entry)}`;
 
-  function textOf(name) {
-    const { statement, replaced } = pieces.get(name);
-    return edited(statement, [...declarationsIn(name), ...replaced]).replace(/^export /, '');
+  /** Adds a piece behind the pieces that it uses. */
+  function include(name) {
+    if (pieces.has(name)) return;
+    all.get(name).uses.forEach(include);
+    pieces.set(name, all.get(name));
   }
 
-  /** The declarations to add to a function. */
-  function declarationsIn(holder) {
-    refuseHidden(holder);
-    let missing = inside.get(holder);
-    if (missing.length === 0) return [];
-    return pieces.get(holder).statement.body.statements.flatMap((statement) => {
-      const used = new Set(references(statement).map(({ text }) => text));
+  function textOf(name) {
+    const { text } = pieces.get(name);
+    if (!isFunction(name)) return `local ${name}${text}\n`;
+    return `local function ${name}${text.slice(0, text.indexOf('\n') + 1)}${bodyOf(name)}end\n`;
+  }
+
+  /** The statements of a function, and the declarations of the functions that it holds. */
+  function bodyOf(holder) {
+    const { text } = pieces.get(holder);
+    let missing = [...pieces.keys()].filter((name) => isFunction(name) && holders.get(name) === holder);
+    const statements = text.slice(text.indexOf('\n') + 1, -1).split(STATEMENT);
+    const parts = statements.map((statement) => {
+      const used = new Set(wordsOf(statement));
       const declared = new Set();
       for (const name of missing.toReversed()) {
         if (used.has(name) || [...declared].some((user) => leadsTo(user, name))) declared.add(name);
       }
       missing = missing.filter((name) => !declared.has(name));
-      const start = statement.getStart();
-      return [...declared].toReversed().map((name) => ({ start, end: start, value: `${textOf(name)}\n` }));
+      return `${[...declared].toReversed().map(textOf).join('')}${statement}\n`;
     });
-  }
-
-  /** A variable of a function must not hide what a function that is declared in it uses. */
-  function refuseHidden(holder) {
-    const own = variablesOf(pieces.get(holder).statement);
-    for (const name of inside.get(holder)) {
-      const hidden = own.find((each) => leadsTo(name, each));
-      if (hidden) throw new Error(`${holder} has a variable ${hidden}, and ${name} uses another one: rename it`);
-    }
+    return parts.join('');
   }
 
   /** Whether a function, or one that is declared inside it, uses `name`. */
   function leadsTo(user, name) {
-    return pieces.get(user).uses.has(name) || inside.get(user).some((each) => leadsTo(each, name));
-  }
-}
-
-/** The names of the variables and parameters of a function. */
-function variablesOf(statement) {
-  const found = [];
-  visit(statement);
-  return found;
-
-  function visit(node) {
-    const isVariable = ts.isVariableDeclaration(node) || ts.isParameter(node) || ts.isBindingElement(node);
-    if (isVariable) found.push(node.name.getText());
-    node.forEachChild(visit);
+    const inside = [...pieces.keys()].filter((each) => holders.get(each) === user);
+    return pieces.get(user).uses.has(name) || inside.some((each) => leadsTo(each, name));
   }
 }
 
 /**
- * The function in which each function is declared; undefined for the script itself. A function that a loop uses declares no
- * others, because it would create them in each round.
+ * The function in which each function is declared; undefined for the rule. A function that a loop uses declares no others,
+ * because it would create them in each round.
  */
 function holdersOf(pieces) {
-  const users = new Map([...pieces.keys()].map((name) => [name, []]));
-  for (const [name, { uses }] of pieces) for (const used of uses) users.get(used).push(name);
-  const repeated = new Set([...pieces.values()].flatMap(({ statement }) => (statement ? usedInLoops(statement) : [])));
-  const mayHold = (name) => ts.isFunctionDeclaration(pieces.get(name).statement) && !repeated.has(name);
+  const loops = [...pieces.values()].flatMap(({ text }) => [...text.matchAll(LOOP)].map(([, , body]) => body));
+  const repeated = new Set(loops.flatMap(wordsOf));
   const ways = new Map();
   const holders = new Map();
   // Here each piece comes after its users.
   for (const name of [...pieces.keys()].toReversed()) {
-    const way = users.get(name).map((user) => ways.get(user).concat(user));
+    const users = [...pieces.keys()].filter((user) => pieces.get(user).uses.has(name));
+    const way = users.map((user) => ways.get(user).concat(user));
     ways.set(name, way.length === 0 ? [] : way.reduce(commonStart));
-    const holder = ways.get(name).findLast(mayHold);
-    holders.set(name, pieces.get(name).isFunction ? holder : undefined);
+    holders.set(
+      name,
+      ways.get(name).findLast((user) => pieces.get(user).isFunction && !repeated.has(user)),
+    );
   }
   return holders;
-}
-
-function usedInLoops(node) {
-  if (ts.isIterationStatement(node, false)) return references(node.statement).map(({ text }) => text);
-  const found = [];
-  node.forEachChild((child) => void found.push(...usedInLoops(child)));
-  return found;
 }
 
 function commonStart(one, other) {
   const end = one.findIndex((name, i) => name !== other[i]);
   return end < 0 ? one : one.slice(0, end);
-}
-
-/** The text of a declaration after replacements and insertions. */
-function edited(statement, edits) {
-  const source = statement.getSourceFile().text;
-  let text = '';
-  let at = statement.getStart();
-  for (const { start, end, value } of edits.toSorted((one, other) => one.start - other.start)) {
-    text += source.slice(at, start) + value;
-    at = end;
-  }
-  return text + source.slice(at, statement.end);
 }

@@ -1,11 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-
 const SHORT_FUNCTION = /^ *local function (\w+)\(([^)]*)\)\n +return ([^\n]*[^\n,({])\n *end\n/m;
 
 /** Adds the functions of `host.lua` that a script uses. The expression of a short function replaces its calls. */
-export function withPatterns(lua, folder) {
-  const [, ...functions] = readFileSync(join(folder, 'host.lua'), 'utf8').split(/^(?=function )/m);
+export function withPatterns(lua, host) {
+  const [, ...functions] = host.split(/^(?=function )/m);
   const used = functions.filter((text) => new RegExp(`\\b${/^function (\w+)/.exec(text)[1]}\\(`).test(lua));
   return withShortFunctions(used.map((text) => `local ${text.trimEnd()}\n`).join('') + lua);
 }
@@ -55,7 +52,7 @@ function isCall(text) {
 }
 
 /** The values of a call whose first one starts at `start`, and the index behind the call. */
-function valuesOfCall(lua, start) {
+export function valuesOfCall(lua, start) {
   const values = [];
   let depth = 0;
   let from = start;

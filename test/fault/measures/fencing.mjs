@@ -15,8 +15,8 @@ export const measuresOfFencing = [
     promise: 'P11',
     what: '... or from the counter, where that is ahead',
     file: FENCING,
-    measure: 'if (last <= clock - count) {',
-    without: 'if (last <= Infinity) {',
+    measure: 'if (lastToken <= clock - count) {',
+    without: 'if (lastToken <= Infinity) {',
     test: ['fencing-tokens', 'clock of the server was set back'],
   },
   {

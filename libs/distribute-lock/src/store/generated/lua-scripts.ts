@@ -4,37 +4,37 @@ import { LuaScript } from '../lua-script.js';
 
 export const checkInboxScript = new LuaScript(
   'check-inbox',
-  `local aL, au, dK = unpack(ARGV, 1, 3)
-local X
-if dK == nil then
-X = nil
+  `local aM, av, dR = unpack(ARGV, 1, 3)
+local cA
+if dR == nil then
+cA = nil
 else
-X = redis.pcall("SPUBLISH", dK, aL)
+cA = redis.pcall("SPUBLISH", dR, aM)
 end
-local bD = X
-if type(bD) == "number" and bD > 0 then
-return bD
+local bB = cA
+if type(bB) == "number" and bB > 0 then
+return bB
 end
-local cT = redis.pcall("PUBLISH", au, aL)
-if type(cT) == "number" then
-return cT
+local cZ = redis.pcall("PUBLISH", av, aM)
+if type(cZ) == "number" then
+return cZ
 end
-return type(bD) == "number" and bD or cT.err`,
+return type(bB) == "number" and bB or cZ.err`,
 );
 
 export const deleteForeignScript = new LuaScript(
   'delete-foreign',
-  `local function cS(bq)
-local aA = string.match(bq, '^semaphore:(%d+)$')
+  `local function cY(bp)
+local aA = string.match(bp, '^semaphore:(%d+)$')
 return aA and tonumber(aA)
 end
-local b, t, aa = unpack(KEYS, 1, 3)
-local bq = unpack(ARGV, 1, 1)
-if redis.call("GET", b) ~= bq then
+local b, t, ab = unpack(KEYS, 1, 3)
+local bp = unpack(ARGV, 1, 1)
+if redis.call("GET", b) ~= bp then
 return 0
 end
-local en = bq == "readers" or cS(bq) ~= nil
-if en and redis.call("EXISTS", t, aa) > 0 then
+local ew = bp == "readers" or cY(bp) ~= nil
+if ew and redis.call("EXISTS", t, ab) > 0 then
 return 0
 end
 return redis.call("DEL", b)`,
@@ -43,20 +43,20 @@ return redis.call("DEL", b)`,
 export const lockScript = new LuaScript(
   'lock',
   `if #KEYS == 3 then
-local call, b, i = redis.call, KEYS[2], ARGV[1]
-if string.sub(i, 1, 1) == 'd' then
-if call('EXISTS', KEYS[3]) == 0 and call('GET', b) == string.sub(i, 3) then
+local call, b, h = redis.call, KEYS[2], ARGV[1]
+if string.sub(h, 1, 1) == 'd' then
+if call('EXISTS', KEYS[3]) == 0 and call('GET', b) == string.sub(h, 3) then
 call('DEL', b)
 return 0
 end
-elseif string.sub(i, -1) == '+' then
-local a, g, u, v = string.match(i, '^[aw] (%S+) (%d+) (%d+) (%d+) %+$')
+elseif string.sub(h, -1) == '+' then
+local a, f, u, v = string.match(h, '^[aw] (%S+) (%d+) (%d+) (%d+) %+$')
 if a and call('EXISTS', KEYS[3]) == 0 then
-local M = v == '0' or call('TIME')
-if M == true or M[1] * 1000 + M[2] / 1000 <= tonumber(v) then
-local bv = redis.pcall('SET', b, a, 'NX', 'PX', g)
-local f = bv and not bv.err and redis.pcall('INCRBY', KEYS[1], u)
-if type(f) == 'number' and f > 0 and f < 9007199250000000 then return f - u + 1 end
+local N = v == '0' or call('TIME')
+if N == true or N[1] * 1000 + N[2] / 1000 <= tonumber(v) then
+local bu = redis.pcall('SET', b, a, 'NX', 'PX', f)
+local j = bu and not bu.err and redis.pcall('INCRBY', KEYS[1], u)
+if type(j) == 'number' and j > 0 and j < 9007199250000000 then return j - u + 1 end
 end
 end
 end
@@ -64,287 +64,287 @@ end
 local counted = true
 local sharded = false
 local fenceMs = nil
-local function S(a)
+local function U(a)
 local k = string.match(a, '^([%w_-]+):%w+$') or string.match(a, '^([%w_-]+):%w+:%w+$')
 return k and #k == 22 and k or nil
 end
-local function bb(as, ...)
-local ok, q = pcall(as, ...)
-if ok then return q end
-return { 9, type(q) == 'table' and q.err or tostring(q), 0 }
+local function bc(bo, ...)
+local ok, p = pcall(bo, ...)
+if ok then return p end
+return { 9, type(p) == 'table' and p.err or tostring(p), 0 }
 end
 local F = ""
-local p
-local f
-local ae = ""
-local K
-local ai
-local function aW(H)
-F = H
+local O
+local s
+local aj = ""
+local L
+local ak
+local function aX(I)
+F = I
 end
-aW(KEYS[1])
+aX(KEYS[1])
 if #ARGV == 0 then
 return {}
 end
-local function M()
-if p == nil then
-p = redis.call("TIME")
+local function N()
+if O == nil then
+O = redis.call("TIME")
 end
-return p
+return O
 end
 local function ag(v)
 if v == "0" then
 return false
 end
-local o = M()
+local o = N()
 return o[1] * 1000 + o[2] / 1000 - v > 0
 end
-local function dM(b, a, g)
-local bv = redis.pcall("SET", b, a, "NX", "PX", g)
-if bv == false then
+local function dT(b, a, f)
+local bu = redis.pcall("SET", b, a, "NX", "PX", f)
+if bu == false then
 return false
 end
-return bv.err ~= nil and bv or true
+return bu.err ~= nil and bu or true
 end
-local function eW()
-local bw
+local function fg()
+local bv
 if #KEYS == 3 then
 local x = string.sub(ARGV[1], 1, 1)
 if x ~= "a" and x ~= "w" then
 return {0, 0}
 end
-bw = redis.call("EXISTS", KEYS[2], KEYS[3])
+bv = redis.call("EXISTS", KEYS[2], KEYS[3])
 else
-local dH = {}
+local dN = {}
 do
 local e = 0
 while e < #ARGV do
-dH[e + 1] = KEYS[2 * e + 2 + 1]
+dN[e + 1] = KEYS[2 * e + 2 + 1]
 e = e + 1
 end
 end
-bw = redis.call("EXISTS", unpack(dH))
+bv = redis.call("EXISTS", unpack(dN))
 end
-if bw > 0 then
+if bv > 0 then
 return {0, 0}
 end
-local r = 0
-local dN = ""
+local q = 0
+local dU = ""
 do
 local e = 0
 while e < #ARGV do
-local i = ARGV[e + 1]
+local h = ARGV[e + 1]
 local b = KEYS[2 * e + 1 + 1]
-if string.sub(i, 1, 1) == "d" then
-if redis.pcall("GET", b) ~= string.sub(i, 3) then
-return {e, r}
+if string.sub(h, 1, 1) == "d" then
+if redis.pcall("GET", b) ~= string.sub(h, 3) then
+return {e, q}
 end
 redis.call("DEL", b)
 else
-local x, a, g, u, v = string.match(i, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
+local x, a, f, u, v = string.match(h, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
 if x ~= "a" and x ~= "w" then
-return {e, r}
+return {e, q}
 end
-if v ~= dN and ag(v) then
-return {e, r}
+if v ~= dU and ag(v) then
+return {e, q}
 end
-if dM(b, a, g) ~= true then
-return {e, r}
+if dT(b, a, f) ~= true then
+return {e, q}
 end
-dN = v
-r = r + u
+dU = v
+q = q + u
 end
 e = e + 1
 end
 end
-return {#ARGV, r}
+return {#ARGV, q}
 end
-local ca, r = unpack(eW(), 1, 2)
-local function aj(i)
-local aq = i .. ae
+local bY, q = unpack(fg(), 1, 2)
+local function al(h)
+local as = h .. aj
 if fenceMs ~= nil then
-return redis.call("SET", F, aq, "PX", fenceMs, "GET")
+return redis.call("SET", F, as, "PX", fenceMs, "GET")
 end
-return redis.call("SET", F, aq, "GET")
+return redis.call("SET", F, as, "GET")
 end
 local function w()
-if K == nil then
-local o = M()
-K = o[1] * 1000 + math.floor(o[2] / 1000)
+if L == nil then
+local o = N()
+L = o[1] * 1000 + math.floor(o[2] / 1000)
 end
-return K
+return L
 end
-local function V(r)
-local function an(i)
-local m = i == false and 0 or tonumber(string.match(i, '^[%d.eE+-]+$') or '')
+local function X(q)
+local function ap(h)
+local m = h == false and 0 or tonumber(string.match(h, '^[%d.eE+-]+$') or '')
 if m == nil or m < 0 or m >= 9007199250000000 or m ~= math.floor(m) then
 return nil
 end
 return m
 end
-local function bo(J)
-local i, z = string.match(J, '^(%d+)~(%d+)$')
-local X
-if i == nil then
-X = nil
+local function bm(K)
+local h, z = string.match(K, '^(%d+)~(%d+)$')
+local ai
+if h == nil then
+ai = nil
 else
-X = an(i)
+ai = ap(h)
 end
-local m = X
-local function aM(H)
-error({err = ("BADFENCE The fencing counter is not a safe whole number. Delete the key \\"" .. H) .. "\\"."}, 0)
+local m = ai
+local function aN(I)
+error({err = ("BADFENCE The fencing counter is not a safe whole number. Delete the key \\"" .. I) .. "\\"."}, 0)
 end
 if m == nil then
-aj(J)
-return aM(F)
+al(K)
+return aN(F)
 end
 if w() < tonumber(z) then
-ae = "~" .. z
+aj = "~" .. z
 end
 return m
 end
-if f == nil then
-local o = M()
-local i = o[1] .. (#o[2] == 6 and o[2] or string.format('%06d', o[2]))
-local J = aj(i)
-local R = an(J)
-if R == nil then
-R = bo(J)
+if s == nil then
+local o = N()
+local h = o[1] .. (#o[2] == 6 and o[2] or string.format('%06d', o[2]))
+local K = al(h)
+local T = ap(K)
+if T == nil then
+T = bm(K)
 end
-f = R
-local p = tonumber(i)
-local aF = ae ~= ""
-ai = p
-if (fenceMs ~= nil or aF) and f < p then
-f = p + r - 1
-if aF then
-ai = nil
+s = T
+local H = tonumber(h)
+local aG = aj ~= ""
+ak = H
+if (fenceMs ~= nil or aG) and s < H then
+s = H + q - 1
+if aG then
+ak = nil
 end
-return p
+return H
 end
-if f <= p - r then
-f = p
-return p - r + 1
+if s <= H - q then
+s = H
+return H - q + 1
 end
 end
-local l = f + 1
-f = l + r - 1
+local l = s + 1
+s = l + q - 1
 return l
 end
-local function aU()
-if f ~= nil and f ~= ai then
-aj(string.format('%.0f', f))
+local function aV()
+if s ~= nil and s ~= ak then
+al(string.format('%.0f', s))
 end
 end
-local function eo(r)
-if r == 0 then
+local function ex(q)
+if q == 0 then
 return 0
 end
-local l = V(r)
-aU()
+local l = X(q)
+aV()
 return l
 end
-if ca == #ARGV then
-return eo(r)
+if bY == #ARGV then
+return ex(q)
 end
-local function ba(b, g)
-if redis.call("PTTL", b) < tonumber(g) then
-redis.call("PEXPIRE", b, g)
+local function bb(b, f)
+if redis.call("PTTL", b) < tonumber(f) then
+redis.call("PEXPIRE", b, f)
 end
 end
-local function Y(a, aL, b)
-local k = S(a)
+local function Z(a, aM, b)
+local k = U(a)
 if k == nil then
 return 0
 end
-local au = ("nestjs-lock:1:" .. string.sub(b, 1, string.match(F, '%d+$'))) .. string.sub(k, 1, 11)
-local i = (((aL .. " ") .. a) .. " ") .. b
+local av = ("nestjs-lock:1:" .. string.sub(b, 1, string.match(F, '%d+$'))) .. string.sub(k, 1, 11)
+local h = (((aM .. " ") .. a) .. " ") .. b
 if sharded then
-local W = redis.pcall("SPUBLISH", (au .. ":") .. F, i)
-if type(W) == "number" and W > 0 then
+local Y = redis.pcall("SPUBLISH", (av .. ":") .. F, h)
+if type(Y) == "number" and Y > 0 then
 return -1
 end
 end
-local aH = redis.pcall("PUBLISH", au, i)
-return counted and type(aH) == "number" and aH or -1
+local aI = redis.pcall("PUBLISH", av, h)
+return counted and type(aI) == "number" and aI or -1
 end
-local function bt(b, d, D, E)
+local function bs(b, d, D, E)
 redis.call("SET", b, D, "PX", "1750")
-if Y(D, "g", b) ~= 0 then
+if Z(D, "g", b) ~= 0 then
 return 1750
 end
 redis.call("PEXPIRE", b, "150")
-local function by(b, d)
-local be = ({})
+local function bx(b, d)
+local bf = ({})
 for aE, a in ipairs(redis.call("ZRANGE", d, "0", "15")) do
 local k = string.sub(a, 1, 22)
-if be[k] ~= true and Y(a, "g", b) ~= 0 then
+if bf[k] ~= true and Z(a, "g", b) ~= 0 then
 return
 end
-be[k] = true
+bf[k] = true
 end
 end
-by(b, d)
+bx(b, d)
 redis.call("ZADD", d, math.floor(E) + ((w() - 1750) % 65536 / 65536), D)
 redis.call("PEXPIRE", d, "15000")
 return 150
 end
-local function aO(d, a, al)
-if al == nil then
-al = 0
+local function aP(d, a, an)
+if an == nil then
+an = 0
 end
-local function bF(d)
-local ak = redis.call("ZRANGE", d, "-1", "-1", "WITHSCORES")
-if #ak == 0 then
+local function bD(d)
+local am = redis.call("ZRANGE", d, "-1", "-1", "WITHSCORES")
+if #am == 0 then
 return 0
 end
-local f = math.floor(ak[2])
-if f < 0 then
-return f - -68719476736
+local j = math.floor(am[2])
+if j < 0 then
+return j - -68719476736
 end
-if f == 0 then
+if j == 0 then
 return 0
 end
 local t = redis.call("ZRANGE", d, "(0", "-inf", "BYSCORE", "REV", "LIMIT", "0", "1", "WITHSCORES")
-return #t == 0 and f or math.max(f, math.floor(t[2]) - -68719476736)
+return #t == 0 and j or math.max(j, math.floor(t[2]) - -68719476736)
 end
-local af = math.max(bF(d), al) + 1
+local af = math.max(bD(d), an) + 1
 if (string.find(a, ':%w+:r$') ~= nil) then
 af = -68719476736 + af
 end
-local bc = (w() % 65536 / 65536)
-local ao = redis.call("ZADD", d, "NX", af + bc, a) == 1
-if not ao then
-redis.call("ZADD", d, math.floor(tonumber(redis.call("ZSCORE", d, a))) + bc, a)
+local bd = (w() % 65536 / 65536)
+local aq = redis.call("ZADD", d, "NX", af + bd, a) == 1
+if not aq then
+redis.call("ZADD", d, math.floor(tonumber(redis.call("ZSCORE", d, a))) + bd, a)
 end
 redis.call("PEXPIRE", d, "15000")
-return ao
+return aq
 end
-local function aP(b, a, g)
-redis.call("SET", b, a, "PX", g)
+local function aQ(b, a, f)
+redis.call("SET", b, a, "PX", f)
 end
-local function ec(b, d, a, g, u, v, Q)
+local function ek(b, d, a, f, u, v, S)
 if ag(v) then
 return {14, w(), 0}
 end
-local bw = redis.call("EXISTS", d) == 0 and dM(b, a, g)
-if bw == true then
-return {1, V(tonumber(u)), 0}
+local bv = redis.call("EXISTS", d) == 0 and dT(b, a, f)
+if bv == true then
+return {1, X(tonumber(u)), 0}
 end
-local function ed(b, d, a, g, u, Q, dq)
+local function el(b, d, a, f, u, S, dw)
 local n = redis.call("GET", b)
-local function bR(b, d, a, g, u)
-ba(b, g)
+local function bP(b, d, a, f, u)
+bb(b, f)
 redis.call("ZREM", d, a)
-return {1, V(u), redis.call("ZCARD", d)}
+return {1, X(u), redis.call("ZCARD", d)}
 end
 if n == a then
-return bR(b, d, a, g, tonumber(u))
+return bP(b, d, a, f, tonumber(u))
 end
-if dq ~= false then
-error(dq, 0)
+if dw ~= false then
+error(dw, 0)
 end
-local function eH(b, d, a)
+local function eR(b, d, a)
 local D, E = unpack(redis.call("ZRANGE", d, "0", "0", "WITHSCORES"), 1, 2)
 if D == nil or D == a then
 return "own"
@@ -352,131 +352,131 @@ end
 if (string.find(D, ':%w+:r$') ~= nil) then
 return "reader"
 end
-local function br(E)
+local function bq(E)
 local m = tonumber(E)
-local cw = (m - math.floor(m)) * 65536
-local bM = w() - cw
-return bM - math.floor(bM / 65536) * 65536 >= 1750
+local cC = (m - math.floor(m)) * 65536
+local bK = w() - cC
+return bK - math.floor(bK / 65536) * 65536 >= 1750
 end
-if not br(E) then
+if not bq(E) then
 redis.call("ZREM", d, D)
-bt(b, d, D, E)
+bs(b, d, D, E)
 return {n = D}
 end
-local function cQ(b, d, I, ar, bn)
-local A = redis.call("ZRANGE", d, "0", I, "BYSCORE", "LIMIT", "0", "1000", "WITHSCORES")
-local function bX(A, ar)
-local ab = ({})
-ab[string.sub(ar, 1, 22)] = true
+local function cW(b, d, J, at, bl)
+local A = redis.call("ZRANGE", d, "0", J, "BYSCORE", "LIMIT", "0", "1000", "WITHSCORES")
+local function bV(A, at)
+local ac = ({})
+ac[string.sub(at, 1, 22)] = true
 do
 local e = 0
 while e < #A do
-if not br(A[e + 1 + 1]) then
-ab[string.sub(A[e + 1], 1, 22)] = true
+if not bq(A[e + 1 + 1]) then
+ac[string.sub(A[e + 1], 1, 22)] = true
 end
 e = e + 2
 end
 end
-return ab
+return ac
 end
-local ab = bX(A, ar)
+local ac = bV(A, at)
 local ay = {}
-local Z
+local aa
 local E = ""
 do
 local e = 0
 while e < #A do
 local a = A[e + 1]
-if ab[string.sub(a, 1, 22)] ~= true then
+if ac[string.sub(a, 1, 22)] ~= true then
 if #ay < 100 then
 ay[#ay + 1] = a
 end
-elseif Z == nil then
-Z = a
+elseif aa == nil then
+aa = a
 E = A[e + 1 + 1]
 end
 e = e + 2
 end
 end
-local function aT(H, at)
-if #at > 0 then
-redis.call("ZREM", H, unpack(at))
+local function aU(I, au)
+if #au > 0 then
+redis.call("ZREM", I, unpack(au))
 end
 end
-aT(d, ay)
-if Z == nil then
+aU(d, ay)
+if aa == nil then
 return {false, #A == 2 * 1000}
 end
-redis.call("ZREM", d, Z)
-if not bn(Z) then
-bt(b, d, Z, E)
+redis.call("ZREM", d, aa)
+if not bl(aa) then
+bs(b, d, aa, E)
 end
-return {Z, false}
+return {aa, false}
 end
-local O, ah = unpack(cQ(b, d, "+inf", a, function(A) return A == a end), 1, 2)
-if O == false then
+local Q, ah = unpack(cW(b, d, "+inf", a, function(A) return A == a end), 1, 2)
+if Q == false then
 return ah and "more" or "own"
 end
-return O == a and "own" or ({n = O})
+return Q == a and "own" or ({n = Q})
 end
-local function bN(n, d, a, Q, ap)
+local function bL(n, d, a, S, ar)
 local bh
 if n == nil then
 bh = nil
 else
-bh = S(n)
+bh = U(n)
 end
 local k = bh
-local bE = n ~= nil and k == nil and n ~= "readers"
-if not Q then
-return {3, ap, bE and 1 or 0}
+local bC = n ~= nil and k == nil and n ~= "readers"
+if not S then
+return {3, ar, bC and 1 or 0}
 end
-local bB = aO(d, a) and 2 or 13
-if n ~= nil and k ~= nil and k == S(a) then
-return {bB, ap, n}
+local bz = aP(d, a) and 2 or 13
+if n ~= nil and k ~= nil and k == U(a) then
+return {bz, ar, n}
 end
-return {bB, ap, bE and 1 or 0}
+return {bz, ar, bC and 1 or 0}
 end
 if n == false then
-local cd = eH(b, d, a)
-if cd == "reader" then
+local cb = eR(b, d, a)
+if cb == "reader" then
 return {11, 0, 0}
 end
-if cd == "more" then
-return bN(nil, d, a, Q, 0)
+if cb == "more" then
+return bL(nil, d, a, S, 0)
 end
-if cd == "own" then
-aP(b, a, g)
+if cb == "own" then
+aQ(b, a, f)
 redis.call("ZREM", d, a)
-return {1, V(tonumber(u)), redis.call("ZCARD", d)}
+return {1, X(tonumber(u)), redis.call("ZCARD", d)}
 end
-n = cd.n
+n = cb.n
 end
-if Q and n == "readers" then
+if S and n == "readers" then
 return {11, 0, 0}
 end
-local q = bN(n, d, a, Q, redis.call("PTTL", b))
-if Q then
-Y(n, "c", b)
+local p = bL(n, d, a, S, redis.call("PTTL", b))
+if S then
+Z(n, "c", b)
 end
-return q
+return p
 end
-return ed(b, d, a, g, u, Q, bw)
+return el(b, d, a, f, u, S, bv)
 end
-local function cW(b, d, a, g, ad)
+local function dc(b, d, a, f, ae)
 local n = redis.call("GET", b)
 if n ~= a then
 return {6, n == false and 0 or 1, 0}
 end
-if ad then
-redis.call("PEXPIRE", b, g)
+if ae then
+redis.call("PEXPIRE", b, f)
 else
-ba(b, g)
+bb(b, f)
 end
 return {7, redis.call("ZCARD", d), 0}
 end
-local function eO(b, d, a, P, g, u, v)
-local av = (P == "" or ag(v)) and "" or P
+local function eY(b, d, a, R, f, u, v)
+local aF = (R == "" or ag(v)) and "" or R
 local n = redis.call("GET", b)
 if n ~= a then
 if n == "readers" then
@@ -485,661 +485,661 @@ end
 redis.call("ZREM", d, a)
 return {6, n == false and 0 or 1, 0}
 end
-local aI = av ~= "" and av ~= "-"
-local B = av == "-" and string.sub(a, 1, 23) or ""
+local aJ = aF ~= "" and aF ~= "-"
+local B = aF == "-" and string.sub(a, 1, 23) or ""
 local D, E = unpack(redis.call("ZPOPMIN", d), 1, 2)
 if D == a then
 D, E = unpack(redis.call("ZPOPMIN", d), 1, 2)
 end
 if D == nil then
-if not aI then
+if not aJ then
 redis.call("DEL", b)
 return {4, 0, 0}
 end
-D = av
+D = aF
 elseif (string.find(D, ':%w+:r$') ~= nil) then
 redis.call("ZADD", d, E, D)
 redis.call("PEXPIRE", d, "15000")
 return {11, 0, 0}
-elseif D ~= av and (B == "" or string.sub(D, 1, 23) ~= B) then
-if aI then
-aO(d, av, math.floor(E))
+elseif D ~= aF and (B == "" or string.sub(D, 1, 23) ~= B) then
+if aJ then
+aP(d, aF, math.floor(E))
 end
-local eI = bt(b, d, D, E)
-return aI and ({2, eI, 0}) or ({5, 0, 0})
+local eS = bs(b, d, D, E)
+return aJ and ({2, eS, 0}) or ({5, 0, 0})
 end
-aP(b, D, g)
-return {8, V(tonumber(u)), D}
+aQ(b, D, f)
+return {8, X(tonumber(u)), D}
 end
-local function as(b, d, i)
-local x, a, l, az, bd, bl = string.match(i, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
+local function dQ(b, d, h)
+local x, a, l, az, be, bj = string.match(h, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
 if x == nil then
 error("unknown command", 0)
 end
 if x == "a" or x == "w" then
-return ec(b, d, a, l, az, bd, x == "w")
+return ek(b, d, a, l, az, be, x == "w")
 end
 if x == "n" then
-return cW(b, d, a, l, az == "=")
+return dc(b, d, a, l, az == "=")
 end
-return eO(b, d, a, l, az, bd, bl)
+return eY(b, d, a, l, az, be, bj)
 end
-local function eX(b, d, i)
-local q = as(b, d, i)
-aU()
-return q
+local function fh(b, d, h)
+local p = dQ(b, d, h)
+aV()
+return p
 end
-local function eV(ca)
-local L = {}
-local function av(i)
-local aE, aE, aE, u = string.match(i, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
-return {1, V(tonumber(u)), 0}
+local function ff(bY)
+local M = {}
+local function et(h)
+local aE, aE, aE, u = string.match(h, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
+return {1, X(tonumber(u)), 0}
 end
-local function bk(L, e, q)
-L[3 * e + 1] = q[1]
-L[3 * e + 1 + 1] = q[2]
-L[3 * e + 2 + 1] = q[3]
+local function bi(M, e, p)
+M[3 * e + 1] = p[1]
+M[3 * e + 1 + 1] = p[2]
+M[3 * e + 2 + 1] = p[3]
 end
 do
 local e = 0
 while e < #ARGV do
-local q = {4, 0, 0}
-if e >= ca then
-q = bb(as, KEYS[2 * e + 1 + 1], KEYS[2 * e + 2 + 1], ARGV[e + 1])
+local p = {4, 0, 0}
+if e >= bY then
+p = bc(dQ, KEYS[2 * e + 1 + 1], KEYS[2 * e + 2 + 1], ARGV[e + 1])
 elseif string.sub(ARGV[e + 1], 1, 1) ~= "d" then
-q = av(ARGV[e + 1])
+p = et(ARGV[e + 1])
 end
-bk(L, e, q)
+bi(M, e, p)
 e = e + 1
 end
 end
-aU()
-return L
+aV()
+return M
 end
-return #KEYS == 3 and eX(KEYS[2], KEYS[3], ARGV[1]) or eV(ca)`,
+return #KEYS == 3 and fh(KEYS[2], KEYS[3], ARGV[1]) or ff(bY)`,
 );
 
 export const markCounterScript = new LuaScript(
   'mark-counter',
-  `local K
-local p
-local bC = unpack(KEYS, 1, 1)
-local dp = unpack(ARGV, 1, 1)
-local i = redis.call("GET", bC)
-local m = string.match((i == false and "0" or i), '^%d+')
+  `local L
+local O
+local bA = unpack(KEYS, 1, 1)
+local dv = unpack(ARGV, 1, 1)
+local h = redis.call("GET", bA)
+local m = string.match((h == false and "0" or h), '^%d+')
 if m == nil then
 return 1
 end
 local function w()
-local function M()
-if p == nil then
-p = redis.call("TIME")
+local function N()
+if O == nil then
+O = redis.call("TIME")
 end
-return p
+return O
 end
-if K == nil then
-local o = M()
-K = o[1] * 1000 + math.floor(o[2] / 1000)
+if L == nil then
+local o = N()
+L = o[1] * 1000 + math.floor(o[2] / 1000)
 end
-return K
+return L
 end
-local aq = (m .. "~") .. string.format('%.0f', (w() + tonumber(dp)))
-if i == false then
-redis.call("SET", bC, aq, "PX", dp)
+local as = (m .. "~") .. string.format('%.0f', (w() + tonumber(dv)))
+if h == false then
+redis.call("SET", bA, as, "PX", dv)
 else
-redis.call("SET", bC, aq, "KEEPTTL")
+redis.call("SET", bA, as, "KEEPTTL")
 end
 return 1`,
 );
 
 export const markTicketScript = new LuaScript(
   'mark-ticket',
-  `local T = unpack(KEYS, 1, 1)
-local ae = unpack(ARGV, 1, 1)
-local J = redis.call("GET", T)
-if J == false then
+  `local V = unpack(KEYS, 1, 1)
+local eF = unpack(ARGV, 1, 1)
+local K = redis.call("GET", V)
+if K == false then
 return {}
 end
-local ap = redis.call("PTTL", T)
-if ap <= 0 then
+local ar = redis.call("PTTL", V)
+if ar <= 0 then
 return {}
 end
-redis.call("SET", T, J .. ae, "PX", ap)
-return {J, ap}`,
+redis.call("SET", V, K .. eF, "PX", ar)
+return {K, ar}`,
 );
 
 export const membersScript = new LuaScript(
   'members',
-  `local K
-local p
-local T = unpack(KEYS, 1, 1)
-local bp, cI, dB, ds = unpack(ARGV, 1, 4)
-local function M()
-if p == nil then
-p = redis.call("TIME")
+  `local L
+local O
+local V = unpack(KEYS, 1, 1)
+local bn, cO, dH, dy = unpack(ARGV, 1, 4)
+local function N()
+if O == nil then
+O = redis.call("TIME")
 end
-return p
+return O
 end
 local function w()
-if K == nil then
-local o = M()
-K = o[1] * 1000 + math.floor(o[2] / 1000)
+if L == nil then
+local o = N()
+L = o[1] * 1000 + math.floor(o[2] / 1000)
 end
-return K
+return L
 end
-local z = w() + tonumber(cI)
-redis.call("ZREMRANGEBYSCORE", T, "-inf", w())
-local ao = redis.call("ZSCORE", T, "!new") ~= false
-if dB == "1" and ao and redis.call("ZSCORE", T, "=" .. ds) == false then
-redis.call("DEL", T)
+local z = w() + tonumber(cO)
+redis.call("ZREMRANGEBYSCORE", V, "-inf", w())
+local aq = redis.call("ZSCORE", V, "!new") ~= false
+if dH == "1" and aq and redis.call("ZSCORE", V, "=" .. dy) == false then
+redis.call("DEL", V)
 end
-local C = {s = ({}), r = 0, B = nil}
-local function eN(T, bp, C)
-local cO = redis.call("ZRANGE", T, "0", "-1", "WITHSCORES")
+local C = {r = ({}), q = 0, B = nil}
+local function eX(V, bn, C)
+local cU = redis.call("ZRANGE", V, "0", "-1", "WITHSCORES")
 do
 local e = 0
-while e < #cO do
-local cK, x = string.match(cO[e + 1], '^([#=+])([%w_-]+)$')
-local s = tonumber(cO[e + 1 + 1])
-if cK == "#" then
-if x ~= bp then
-return {3, s - w(), x}
+while e < #cU do
+local cQ, x = string.match(cU[e + 1], '^([#=+])([%w_-]+)$')
+local r = tonumber(cU[e + 1 + 1])
+if cQ == "#" then
+if x ~= bn then
+return {3, r - w(), x}
 end
-elseif cK ~= nil then
-if cK == "=" then
+elseif cQ ~= nil then
+if cQ == "=" then
 C.B = x
 end
-if C.s[x] == nil then
-C.r = C.r + 1
+if C.r[x] == nil then
+C.q = C.q + 1
 end
-C.s[x] = math.max(C.s[x] or 0, s)
+C.r[x] = math.max(C.r[x] or 0, r)
 end
 e = e + 2
 end
 end
 return nil
 end
-local aS = eN(T, bp, C)
-if aS ~= nil then
-return aS
+local aT = eX(V, bn, C)
+if aT ~= nil then
+return aT
 end
-local function cJ(T, ey, z)
-redis.call("ZADD", T, "GT", z, ey)
+local function cP(V, eI, z)
+redis.call("ZADD", V, "GT", z, eI)
 end
-cJ(T, "#" .. bp, z)
+cP(V, "#" .. bn, z)
 if C.B == nil then
-C.B = ds
-if dB ~= "1" then
-redis.call("ZADD", T, w() + 5000, "!new")
+C.B = dy
+if dH ~= "1" then
+redis.call("ZADD", V, w() + 5000, "!new")
 end
 end
-cJ(T, "=" .. C.B, z)
-if C.s[C.B] == nil then
-C.r = C.r + 1
+cP(V, "=" .. C.B, z)
+if C.r[C.B] == nil then
+C.q = C.q + 1
 end
-local function ep(T, C, bp, z)
-local df = C
-local s = df.s
-local B = df.B
-local bu = {}
+local function ey(V, C, bn, z)
+local dl = C
+local r = dl.r
+local B = dl.B
+local bt = {}
 do
 local e = 4
 while e < #ARGV do
-local aS = ARGV[e + 1]
-local dw = s[aS] ~= nil
-if aS ~= B and not dw and C.r >= bp then
-bu[#bu + 1] = aS
-elseif aS ~= B then
-if not dw then
-C.r = C.r + 1
+local aT = ARGV[e + 1]
+local dC = r[aT] ~= nil
+if aT ~= B and not dC and C.q >= bn then
+bt[#bt + 1] = aT
+elseif aT ~= B then
+if not dC then
+C.q = C.q + 1
 end
-s[aS] = z
-cJ(T, "+" .. aS, z)
+r[aT] = z
+cP(V, "+" .. aT, z)
 end
 e = e + 1
 end
 end
-return bu
+return bt
 end
-local bu = ep(T, C, tonumber(bp), z)
-if redis.call("PTTL", T) < tonumber(cI) then
-redis.call("PEXPIRE", T, cI)
+local bt = ey(V, C, tonumber(bn), z)
+if redis.call("PTTL", V) < tonumber(cO) then
+redis.call("PEXPIRE", V, cO)
 end
-if #bu == 0 then
+if #bt == 0 then
 return {1, 0, C.B}
 end
-local function es(j)
+local function eB(i)
 local B
-local s
-s = j.s
-B = j.B
-local cX = ({})
-cX[B] = true
+local r
+r = i.r
+B = i.B
+local dd = ({})
+dd[B] = true
 do
 local e = 4
 while e < #ARGV do
-cX[ARGV[e + 1]] = true
+dd[ARGV[e + 1]] = true
 e = e + 1
 end
 end
-local cM = 0
-for x in pairs(s) do
-if cX[x] ~= true then
-cM = math.max(cM, s[x] or 0)
+local cS = 0
+for x in pairs(r) do
+if dd[x] ~= true then
+cS = math.max(cS, r[x] or 0)
 end
 end
-return cM
+return cS
 end
-return {2, es(C), (C.B .. " ") .. table.concat(bu, ' ')}`,
+return {2, eB(C), (C.B .. " ") .. table.concat(bt, ' ')}`,
 );
 
 export const multiKeyScript = new LuaScript(
   'multi-key',
   `local fenceMs = nil
-local function ef(i)
+local function en(h)
 local aD = {}
-for fj in string.gmatch(i, '%S+') do aD[#aD + 1] = fj end
+for fv in string.gmatch(h, '%S+') do aD[#aD + 1] = fv end
 return aD
 end
-local function bb(as, ...)
-local ok, q = pcall(as, ...)
-if ok then return q end
-return { 9, type(q) == 'table' and q.err or tostring(q), 0 }
+local function bc(bo, ...)
+local ok, p = pcall(bo, ...)
+if ok then return p end
+return { 9, type(p) == 'table' and p.err or tostring(p), 0 }
 end
 local F = ""
-local p
-local K
-local f
-local ae = ""
-local ai
-local function aW(H)
-F = H
+local O
+local L
+local s
+local aj = ""
+local ak
+local function aX(I)
+F = I
 end
-aW(KEYS[1])
-local L = {}
+aX(KEYS[1])
+local M = {}
 local l = 1
-local function M()
-if p == nil then
-p = redis.call("TIME")
+local function N()
+if O == nil then
+O = redis.call("TIME")
 end
-return p
+return O
 end
 local function ag(v)
 if v == "0" then
 return false
 end
-local o = M()
+local o = N()
 return o[1] * 1000 + o[2] / 1000 - v > 0
 end
 local function w()
-if K == nil then
-local o = M()
-K = o[1] * 1000 + math.floor(o[2] / 1000)
+if L == nil then
+local o = N()
+L = o[1] * 1000 + math.floor(o[2] / 1000)
 end
-return K
+return L
 end
-local function em(b, d, a)
+local function ev(b, d, a)
 local n = redis.call("GET", b)
 if n == a then
 return true
 end
 return n == false and redis.call("EXISTS", d) == 0
 end
-local function aP(b, a, g)
-redis.call("SET", b, a, "PX", g)
+local function aQ(b, a, f)
+redis.call("SET", b, a, "PX", f)
 end
-local function aj(i)
-local aq = i .. ae
+local function al(h)
+local as = h .. aj
 if fenceMs ~= nil then
-return redis.call("SET", F, aq, "PX", fenceMs, "GET")
+return redis.call("SET", F, as, "PX", fenceMs, "GET")
 end
-return redis.call("SET", F, aq, "GET")
+return redis.call("SET", F, as, "GET")
 end
-local function eG(l, r)
-local function an(i)
-local m = i == false and 0 or tonumber(string.match(i, '^[%d.eE+-]+$') or '')
+local function eQ(l, q)
+local function ap(h)
+local m = h == false and 0 or tonumber(string.match(h, '^[%d.eE+-]+$') or '')
 if m == nil or m < 0 or m >= 9007199250000000 or m ~= math.floor(m) then
 return nil
 end
 return m
 end
-local function aM(H)
-error({err = ("BADFENCE The fencing counter is not a safe whole number. Delete the key \\"" .. H) .. "\\"."}, 0)
+local function aN(I)
+error({err = ("BADFENCE The fencing counter is not a safe whole number. Delete the key \\"" .. I) .. "\\"."}, 0)
 end
-local function V(r)
-local function bo(J)
-local i, z = string.match(J, '^(%d+)~(%d+)$')
-local X
-if i == nil then
-X = nil
+local function X(q)
+local function bm(K)
+local h, z = string.match(K, '^(%d+)~(%d+)$')
+local ai
+if h == nil then
+ai = nil
 else
-X = an(i)
+ai = ap(h)
 end
-local m = X
+local m = ai
 if m == nil then
-aj(J)
-return aM(F)
+al(K)
+return aN(F)
 end
 if w() < tonumber(z) then
-ae = "~" .. z
+aj = "~" .. z
 end
 return m
 end
-if f == nil then
-local o = M()
-local i = o[1] .. (#o[2] == 6 and o[2] or string.format('%06d', o[2]))
-local J = aj(i)
-local R = an(J)
-if R == nil then
-R = bo(J)
+if s == nil then
+local o = N()
+local h = o[1] .. (#o[2] == 6 and o[2] or string.format('%06d', o[2]))
+local K = al(h)
+local T = ap(K)
+if T == nil then
+T = bm(K)
 end
-f = R
-local p = tonumber(i)
-local aF = ae ~= ""
-ai = p
-if (fenceMs ~= nil or aF) and f < p then
-f = p + r - 1
-if aF then
-ai = nil
+s = T
+local H = tonumber(h)
+local aG = aj ~= ""
+ak = H
+if (fenceMs ~= nil or aG) and s < H then
+s = H + q - 1
+if aG then
+ak = nil
 end
-return p
+return H
 end
-if f <= p - r then
-f = p
-return p - r + 1
+if s <= H - q then
+s = H
+return H - q + 1
 end
 end
-local l = f + 1
-f = l + r - 1
+local l = s + 1
+s = l + q - 1
 return l
 end
-local m = V(r)
+local m = X(q)
 if fenceMs == nil then
 return m
 end
 do
 local e = 1
-while e < r do
-local H = KEYS[l + 3 * e + 2 + 1]
-local R = an(redis.call("GET", H))
-if R == nil then
-aM(H)
+while e < q do
+local I = KEYS[l + 3 * e + 2 + 1]
+local T = ap(redis.call("GET", I))
+if T == nil then
+aN(I)
 end
-m = math.max(m, R + 1 - e)
+m = math.max(m, T + 1 - e)
 e = e + 1
 end
 end
 do
 local e = 1
-while e < r do
+while e < q do
 redis.call("SET", KEYS[l + 3 * e + 2 + 1], string.format('%.0f', (m + e)), "PX", fenceMs)
 e = e + 1
 end
 end
-local function eM(R)
-if f == nil or f < R then
-f = R
+local function eW(T)
+if s == nil or s < T then
+s = T
 end
 end
-eM(m)
+eW(m)
 return m
 end
-local function fg(l, aD)
+local function fs(l, aD)
 if ag(aD[2]) then
 return {14, w(), 0}
 end
-local g = aD[1]
-local et = tonumber(g)
-local r = #aD - 2
+local f = aD[1]
+local eC = tonumber(f)
+local q = #aD - 2
 do
 local e = 0
-while e < r do
-local am = l + (fenceMs == nil and 2 or 3) * e
-if not em(KEYS[am + 1], KEYS[am + 1 + 1], aD[e + 2 + 1]) then
-return {3, math.max(redis.call("PTTL", KEYS[am + 1]), -1), 0}
+while e < q do
+local ao = l + (fenceMs == nil and 2 or 3) * e
+if not ev(KEYS[ao + 1], KEYS[ao + 1 + 1], aD[e + 2 + 1]) then
+return {3, math.max(redis.call("PTTL", KEYS[ao + 1]), -1), 0}
 end
 e = e + 1
 end
 end
 do
 local e = 0
-while e < r do
+while e < q do
 local b = KEYS[l + (fenceMs == nil and 2 or 3) * e + 1]
-if redis.call("PTTL", b) < et then
-aP(b, aD[e + 2 + 1], g)
+if redis.call("PTTL", b) < eC then
+aQ(b, aD[e + 2 + 1], f)
 end
 e = e + 1
 end
 end
-return {1, eG(l, r), 0}
+return {1, eQ(l, q), 0}
 end
-local function bk(L, e, q)
-L[3 * e + 1] = q[1]
-L[3 * e + 1 + 1] = q[2]
-L[3 * e + 2 + 1] = q[3]
+local function bi(M, e, p)
+M[3 * e + 1] = p[1]
+M[3 * e + 1 + 1] = p[2]
+M[3 * e + 2 + 1] = p[3]
 end
 do
 local e = 0
 while e < #ARGV do
-local aD = ef(ARGV[e + 1])
-local q = bb(fg, l, aD)
+local aD = en(ARGV[e + 1])
+local p = bc(fs, l, aD)
 l = l + (fenceMs == nil and 2 or 3) * (#aD - 2)
-bk(L, e, q)
+bi(M, e, p)
 e = e + 1
 end
 end
-local function aU()
-if f ~= nil and f ~= ai then
-aj(string.format('%.0f', f))
+local function aV()
+if s ~= nil and s ~= ak then
+al(string.format('%.0f', s))
 end
 end
-aU()
-return L`,
+aV()
+return M`,
 );
 
 export const quorumScript = new LuaScript(
   'quorum',
   `local counted = true
 local sharded = false
-local function S(a)
+local function U(a)
 local k = string.match(a, '^([%w_-]+):%w+$') or string.match(a, '^([%w_-]+):%w+:%w+$')
 return k and #k == 22 and k or nil
 end
 local F = ""
-local p
-local K
-local b, d, bC = unpack(KEYS, 1, 3)
-local function aW(H)
-F = H
+local O
+local L
+local b, d, bA = unpack(KEYS, 1, 3)
+local function aX(I)
+F = I
 end
-aW(bC)
-local y, a, n, cf, cg, fl = unpack(ARGV, 1, 6)
-local function M()
-if p == nil then
-p = redis.call("TIME")
+aX(bA)
+local y, a, n, cd, ce, fx = unpack(ARGV, 1, 6)
+local function N()
+if O == nil then
+O = redis.call("TIME")
 end
-return p
+return O
 end
 local function ag(v)
 if v == "0" then
 return false
 end
-local o = M()
+local o = N()
 return o[1] * 1000 + o[2] / 1000 - v > 0
 end
-local bV = (y == "a" or y == "w" or y == "d") and ag(fl)
+local bT = (y == "a" or y == "w" or y == "d") and ag(fx)
 local function w()
-if K == nil then
-local o = M()
-K = o[1] * 1000 + math.floor(o[2] / 1000)
+if L == nil then
+local o = N()
+L = o[1] * 1000 + math.floor(o[2] / 1000)
 end
-return K
+return L
 end
-if bV and y ~= "d" then
+if bT and y ~= "d" then
 return {14, w(), 0}
 end
-local bf = redis.call("GET", b)
-local N = bf == a
-local function aO(d, a, al)
-if al == nil then
-al = 0
+local bg = redis.call("GET", b)
+local P = bg == a
+local function aP(d, a, an)
+if an == nil then
+an = 0
 end
-local function bF(d)
-local ak = redis.call("ZRANGE", d, "-1", "-1", "WITHSCORES")
-if #ak == 0 then
+local function bD(d)
+local am = redis.call("ZRANGE", d, "-1", "-1", "WITHSCORES")
+if #am == 0 then
 return 0
 end
-local f = math.floor(ak[2])
-if f < 0 then
-return f - -68719476736
+local j = math.floor(am[2])
+if j < 0 then
+return j - -68719476736
 end
-if f == 0 then
+if j == 0 then
 return 0
 end
 local t = redis.call("ZRANGE", d, "(0", "-inf", "BYSCORE", "REV", "LIMIT", "0", "1", "WITHSCORES")
-return #t == 0 and f or math.max(f, math.floor(t[2]) - -68719476736)
+return #t == 0 and j or math.max(j, math.floor(t[2]) - -68719476736)
 end
-local af = math.max(bF(d), al) + 1
+local af = math.max(bD(d), an) + 1
 if (string.find(a, ':%w+:r$') ~= nil) then
 af = -68719476736 + af
 end
-local bc = (w() % 65536 / 65536)
-local ao = redis.call("ZADD", d, "NX", af + bc, a) == 1
-if not ao then
-redis.call("ZADD", d, math.floor(tonumber(redis.call("ZSCORE", d, a))) + bc, a)
+local bd = (w() % 65536 / 65536)
+local aq = redis.call("ZADD", d, "NX", af + bd, a) == 1
+if not aq then
+redis.call("ZADD", d, math.floor(tonumber(redis.call("ZSCORE", d, a))) + bd, a)
 end
 redis.call("PEXPIRE", d, "15000")
-return ao
+return aq
 end
-local function Y(a, aL, b)
-local k = S(a)
+local function Z(a, aM, b)
+local k = U(a)
 if k == nil then
 return 0
 end
-local au = ("nestjs-lock:1:" .. string.sub(b, 1, string.match(F, '%d+$'))) .. string.sub(k, 1, 11)
-local i = (((aL .. " ") .. a) .. " ") .. b
+local av = ("nestjs-lock:1:" .. string.sub(b, 1, string.match(F, '%d+$'))) .. string.sub(k, 1, 11)
+local h = (((aM .. " ") .. a) .. " ") .. b
 if sharded then
-local W = redis.pcall("SPUBLISH", (au .. ":") .. F, i)
-if type(W) == "number" and W > 0 then
+local Y = redis.pcall("SPUBLISH", (av .. ":") .. F, h)
+if type(Y) == "number" and Y > 0 then
 return -1
 end
 end
-local aH = redis.pcall("PUBLISH", au, i)
-return counted and type(aH) == "number" and aH or -1
+local aI = redis.pcall("PUBLISH", av, h)
+return counted and type(aI) == "number" and aI or -1
 end
-local function ba(b, g)
-if redis.call("PTTL", b) < tonumber(g) then
-redis.call("PEXPIRE", b, g)
+local function bb(b, f)
+if redis.call("PTTL", b) < tonumber(f) then
+redis.call("PEXPIRE", b, f)
 end
 end
-local function cL()
-local function an(i)
-local m = i == false and 0 or tonumber(string.match(i, '^[%d.eE+-]+$') or '')
+local function cR()
+local function ap(h)
+local m = h == false and 0 or tonumber(string.match(h, '^[%d.eE+-]+$') or '')
 if m == nil or m < 0 or m >= 9007199250000000 or m ~= math.floor(m) then
 return nil
 end
 return m
 end
-local function aM(H)
-error({err = ("BADFENCE The fencing counter is not a safe whole number. Delete the key \\"" .. H) .. "\\"."}, 0)
+local function aN(I)
+error({err = ("BADFENCE The fencing counter is not a safe whole number. Delete the key \\"" .. I) .. "\\"."}, 0)
 end
-return an(redis.call("GET", F)) or aM(F)
+return ap(redis.call("GET", F)) or aN(F)
 end
-local function eU(b, d, bf, a, n, g, u, Q)
-local N = bf == a
-if bf ~= false and not N then
-if Q then
-aO(d, n)
-Y(bf, "c", b)
+local function fe(b, d, bg, a, n, f, u, S)
+local P = bg == a
+if bg ~= false and not P then
+if S then
+aP(d, n)
+Z(bg, "c", b)
 end
-return {0, redis.call("PTTL", b), S(bf) == nil and "" or bf}
+return {0, redis.call("PTTL", b), U(bg) == nil and "" or bg}
 end
-if N then
-ba(b, g)
+if P then
+bb(b, f)
 else
-redis.call("SET", b, a, "PX", g)
+redis.call("SET", b, a, "PX", f)
 end
 redis.call("ZREM", d, n)
-local function ew(u)
-local f = cL()
-local eZ, ez = unpack(M(), 1, 2)
-return math.max(f + 1, eZ * 1000000 + ez - u + 1)
+local function eG(u)
+local j = cR()
+local fl, eJ = unpack(N(), 1, 2)
+return math.max(j + 1, fl * 1000000 + eJ - u + 1)
 end
-return {N and 2 or 1, ew(u), redis.call("ZCARD", d)}
+return {P and 2 or 1, eG(u), redis.call("ZCARD", d)}
 end
 if y == "a" or y == "w" then
-return eU(b, d, bf, a, n, cf, tonumber(cg), y == "w")
+return fe(b, d, bg, a, n, cd, tonumber(ce), y == "w")
 end
-local function eQ(b, d, N, n, eC, cG, bV)
-if N then
+local function fa(b, d, P, n, eM, cM, bT)
+if P then
 redis.call("DEL", b)
 end
-if cG ~= n then
+if cM ~= n then
 redis.call("ZREM", d, n)
 end
-local function eE(b, d)
-local dO = ({})
-local bm = {}
-local aZ = 0
-for aE, P in ipairs(redis.call("ZRANGE", d, "0", "99")) do
-local k = string.sub(P, 1, 22)
-bm[#bm + 1] = P
-if dO[k] ~= true and Y(P, "g", b) ~= 0 then
-aZ = 1
+local function eO(b, d)
+local dV = ({})
+local bk = {}
+local ba = 0
+for aE, R in ipairs(redis.call("ZRANGE", d, "0", "99")) do
+local k = string.sub(R, 1, 22)
+bk[#bk + 1] = R
+if dV[k] ~= true and Z(R, "g", b) ~= 0 then
+ba = 1
 break
 end
-dO[k] = true
+dV[k] = true
 end
-local function aT(H, at)
-if #at > 0 then
-redis.call("ZREM", H, unpack(at))
+local function aU(I, au)
+if #au > 0 then
+redis.call("ZREM", I, unpack(au))
 end
 end
-aT(d, bm)
-if aZ == 1 then
+aU(d, bk)
+if ba == 1 then
 return 1
 end
-local f = unpack(redis.call("ZRANGE", d, "-1", "-1"), 1, 1)
-return f ~= nil and Y(f, "g", b) ~= 0 and 1 or 0
+local j = unpack(redis.call("ZRANGE", d, "-1", "-1"), 1, 1)
+return j ~= nil and Z(j, "g", b) ~= 0 and 1 or 0
 end
-local aZ = N and eC and eE(b, d) or 0
-if N and cG ~= "-" and not bV then
-aO(d, cG)
+local ba = P and eM and eO(b, d) or 0
+if P and cM ~= "-" and not bT then
+aP(d, cM)
 end
-return {N and 1 or 0, aZ, 0}
+return {P and 1 or 0, ba, 0}
 end
 if y == "d" then
-return eQ(b, d, N, n, cf == "1", cg, bV)
+return fa(b, d, P, n, cd == "1", ce, bT)
 end
-if not N then
+if not P then
 return {0, 0, 0}
 end
-local function fk(l, f)
-local dQ = cL()
-if dQ >= l then
-return {2, dQ, 0}
+local function fw(l, j)
+local dX = cR()
+if dX >= l then
+return {2, dX, 0}
 end
-redis.call("SET", F, f, "PX", "600000")
+redis.call("SET", F, j, "PX", "600000")
 return {1, 0, 0}
 end
 if y == "f" then
-return fk(tonumber(cf), cg)
+return fw(tonumber(cd), ce)
 end
-local function eT(b, d, g, m, ad)
-local f = cL()
-if ad then
-redis.call("PEXPIRE", b, g)
+local function fd(b, d, f, m, ae)
+local j = cR()
+if ae then
+redis.call("PEXPIRE", b, f)
 else
-ba(b, g)
+bb(b, f)
 end
-if f < tonumber(m) then
+if j < tonumber(m) then
 redis.call("SET", F, m, "PX", "600000")
 else
 redis.call("PEXPIRE", F, "600000")
 end
 return {1, redis.call("ZCARD", d), 0}
 end
-return eT(b, d, cf, cg, y == "l")`,
+return fd(b, d, cd, ce, y == "l")`,
 );
 
 export const readwriteScript = new LuaScript(
@@ -1147,222 +1147,222 @@ export const readwriteScript = new LuaScript(
   `local counted = true
 local sharded = false
 local fenceMs = nil
-local function S(a)
+local function U(a)
 local k = string.match(a, '^([%w_-]+):%w+$') or string.match(a, '^([%w_-]+):%w+:%w+$')
 return k and #k == 22 and k or nil
 end
-local function bb(as, ...)
-local ok, q = pcall(as, ...)
-if ok then return q end
-return { 9, type(q) == 'table' and q.err or tostring(q), 0 }
+local function bc(bo, ...)
+local ok, p = pcall(bo, ...)
+if ok then return p end
+return { 9, type(p) == 'table' and p.err or tostring(p), 0 }
 end
 local F = ""
-local p
-local K
-local f
-local ae = ""
-local ai
-local bO = string.format('%.0f', (-68719476736))
-local ch = {ah = false}
-local cP = 256
-local function aW(H)
-F = H
+local O
+local L
+local s
+local aj = ""
+local ak
+local bM = string.format('%.0f', (-68719476736))
+local cf = {ah = false}
+local cV = 256
+local function aX(I)
+F = I
 end
-aW(KEYS[1])
-local L = {}
-local function cy(i)
-local x, a, l, az, bd, bl = string.match(i, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
+aX(KEYS[1])
+local M = {}
+local function cE(h)
+local x, a, l, az, be, bj = string.match(h, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
 if x == nil then
 error("unknown command", 0)
 end
-local aR = x == "r"
-local u = aR and bd or az
-return {x = x, a = a, g = tonumber((aR and az or l)), u = tonumber(u), v = aR and bl or bd, P = aR and l or bl, ad = az == "=", U = az}
+local aS = x == "r"
+local u = aS and be or az
+return {x = x, a = a, f = tonumber((aS and az or l)), u = tonumber(u), v = aS and bj or be, R = aS and l or bj, ae = az == "=", W = az}
 end
-local function M()
-if p == nil then
-p = redis.call("TIME")
+local function N()
+if O == nil then
+O = redis.call("TIME")
 end
-return p
+return O
 end
 local function ag(v)
 if v == "0" then
 return false
 end
-local o = M()
+local o = N()
 return o[1] * 1000 + o[2] / 1000 - v > 0
 end
 local function w()
-if K == nil then
-local o = M()
-K = o[1] * 1000 + math.floor(o[2] / 1000)
+if L == nil then
+local o = N()
+L = o[1] * 1000 + math.floor(o[2] / 1000)
 end
-return K
+return L
 end
-local function ba(b, g)
-if redis.call("PTTL", b) < tonumber(g) then
-redis.call("PEXPIRE", b, g)
+local function bb(b, f)
+if redis.call("PTTL", b) < tonumber(f) then
+redis.call("PEXPIRE", b, f)
 end
 end
-local function aj(i)
-local aq = i .. ae
+local function al(h)
+local as = h .. aj
 if fenceMs ~= nil then
-return redis.call("SET", F, aq, "PX", fenceMs, "GET")
+return redis.call("SET", F, as, "PX", fenceMs, "GET")
 end
-return redis.call("SET", F, aq, "GET")
+return redis.call("SET", F, as, "GET")
 end
-local function V(r)
-local function an(i)
-local m = i == false and 0 or tonumber(string.match(i, '^[%d.eE+-]+$') or '')
+local function X(q)
+local function ap(h)
+local m = h == false and 0 or tonumber(string.match(h, '^[%d.eE+-]+$') or '')
 if m == nil or m < 0 or m >= 9007199250000000 or m ~= math.floor(m) then
 return nil
 end
 return m
 end
-local function bo(J)
-local i, z = string.match(J, '^(%d+)~(%d+)$')
-local X
-if i == nil then
-X = nil
+local function bm(K)
+local h, z = string.match(K, '^(%d+)~(%d+)$')
+local ai
+if h == nil then
+ai = nil
 else
-X = an(i)
+ai = ap(h)
 end
-local m = X
-local function aM(H)
-error({err = ("BADFENCE The fencing counter is not a safe whole number. Delete the key \\"" .. H) .. "\\"."}, 0)
+local m = ai
+local function aN(I)
+error({err = ("BADFENCE The fencing counter is not a safe whole number. Delete the key \\"" .. I) .. "\\"."}, 0)
 end
 if m == nil then
-aj(J)
-return aM(F)
+al(K)
+return aN(F)
 end
 if w() < tonumber(z) then
-ae = "~" .. z
+aj = "~" .. z
 end
 return m
 end
-if f == nil then
-local o = M()
-local i = o[1] .. (#o[2] == 6 and o[2] or string.format('%06d', o[2]))
-local J = aj(i)
-local R = an(J)
-if R == nil then
-R = bo(J)
+if s == nil then
+local o = N()
+local h = o[1] .. (#o[2] == 6 and o[2] or string.format('%06d', o[2]))
+local K = al(h)
+local T = ap(K)
+if T == nil then
+T = bm(K)
 end
-f = R
-local p = tonumber(i)
-local aF = ae ~= ""
-ai = p
-if (fenceMs ~= nil or aF) and f < p then
-f = p + r - 1
-if aF then
-ai = nil
+s = T
+local H = tonumber(h)
+local aG = aj ~= ""
+ak = H
+if (fenceMs ~= nil or aG) and s < H then
+s = H + q - 1
+if aG then
+ak = nil
 end
-return p
+return H
 end
-if f <= p - r then
-f = p
-return p - r + 1
+if s <= H - q then
+s = H
+return H - q + 1
 end
 end
-local l = f + 1
-f = l + r - 1
+local l = s + 1
+s = l + q - 1
 return l
 end
-local function bR(b, d, a, g, u)
-ba(b, g)
+local function bP(b, d, a, f, u)
+bb(b, f)
 redis.call("ZREM", d, a)
-return {1, V(u), redis.call("ZCARD", d)}
+return {1, X(u), redis.call("ZCARD", d)}
 end
-local function cb(j, a)
+local function bZ(i, a)
 local t
 local b
-b = j.b
-t = j.t
+b = i.b
+t = i.t
 if redis.call("GET", b) ~= "readers" then
 return false
 end
-local s = redis.call("ZSCORE", t, a)
-return s ~= false and tonumber(s) > w()
+local r = redis.call("ZSCORE", t, a)
+return r ~= false and tonumber(r) > w()
 end
-local function bI(j, a, bY)
+local function bG(i, a, bW)
 local t
-t = j.t
-redis.call("ZADD", t, "GT", w() + bY, a)
+t = i.t
+redis.call("ZADD", t, "GT", w() + bW, a)
 end
-local function aT(H, at)
-if #at > 0 then
-redis.call("ZREM", H, unpack(at))
+local function aU(I, au)
+if #au > 0 then
+redis.call("ZREM", I, unpack(au))
 end
 end
-local function bL(j)
+local function bJ(i)
 local G
 local t
 local b
-b = j.b
-t = j.t
-G = j.G
-aT(t, redis.call("ZRANGE", t, "-inf", w(), "BYSCORE", "LIMIT", "0", "100"))
-local f = redis.call("ZRANGE", t, "-1", "-1", "WITHSCORES")
-if #f == 0 or tonumber(f[2]) <= w() then
+b = i.b
+t = i.t
+G = i.G
+aU(t, redis.call("ZRANGE", t, "-inf", w(), "BYSCORE", "LIMIT", "0", "100"))
+local j = redis.call("ZRANGE", t, "-1", "-1", "WITHSCORES")
+if #j == 0 or tonumber(j[2]) <= w() then
 redis.call("UNLINK", b, G, t)
 return false
 end
-redis.call("PEXPIREAT", b, f[2])
-redis.call("PEXPIREAT", t, f[2])
+redis.call("PEXPIREAT", b, j[2])
+redis.call("PEXPIREAT", t, j[2])
 return true
 end
-local function cV(j, I)
-if I == nil then
-I = "(0"
+local function db(i, J)
+if J == nil then
+J = "(0"
 end
 local d
-d = j.d
-return redis.call("ZRANGE", d, "-inf", I, "BYSCORE", "LIMIT", "0", "100", "WITHSCORES")
+d = i.d
+return redis.call("ZRANGE", d, "-inf", J, "BYSCORE", "LIMIT", "0", "100", "WITHSCORES")
 end
-local function Y(a, aL, b)
-local k = S(a)
+local function Z(a, aM, b)
+local k = U(a)
 if k == nil then
 return 0
 end
-local au = ("nestjs-lock:1:" .. string.sub(b, 1, string.match(F, '%d+$'))) .. string.sub(k, 1, 11)
-local i = (((aL .. " ") .. a) .. " ") .. b
+local av = ("nestjs-lock:1:" .. string.sub(b, 1, string.match(F, '%d+$'))) .. string.sub(k, 1, 11)
+local h = (((aM .. " ") .. a) .. " ") .. b
 if sharded then
-local W = redis.pcall("SPUBLISH", (au .. ":") .. F, i)
-if type(W) == "number" and W > 0 then
+local Y = redis.pcall("SPUBLISH", (av .. ":") .. F, h)
+if type(Y) == "number" and Y > 0 then
 return -1
 end
 end
-local aH = redis.pcall("PUBLISH", au, i)
-return counted and type(aH) == "number" and aH or -1
+local aI = redis.pcall("PUBLISH", av, h)
+return counted and type(aI) == "number" and aI or -1
 end
-local function by(b, d)
-local be = ({})
+local function bx(b, d)
+local bf = ({})
 for aE, a in ipairs(redis.call("ZRANGE", d, "0", "15")) do
 local k = string.sub(a, 1, 22)
-if be[k] ~= true and Y(a, "g", b) ~= 0 then
+if bf[k] ~= true and Z(a, "g", b) ~= 0 then
 return
 end
-be[k] = true
+bf[k] = true
 end
 end
-local function dC(h, A, B, ab)
-local bm = {}
-local W = ({})
-local dk = B ~= nil
+local function dI(g, A, B, ac)
+local bk = {}
+local Y = ({})
+local dr = B ~= nil
 local aw = false
 do
 local e = 0
 while e < #A do
 local a = A[e + 1]
 local k = string.sub(a, 1, 22)
-bm[#bm + 1] = a
-if a ~= B and (ab == nil or ab[k] == true) then
-if W[k] ~= false then
-W[k] = Y(a, "g", h.b) ~= 0
+bk[#bk + 1] = a
+if a ~= B and (ac == nil or ac[k] == true) then
+if Y[k] ~= false then
+Y[k] = Z(a, "g", g.b) ~= 0
 end
-bI(h, a, W[k] and 1750 or 150)
-if W[k] then
-dk = true
+bG(g, a, Y[k] and 1750 or 150)
+if Y[k] then
+dr = true
 else
 aw = true
 end
@@ -1370,603 +1370,603 @@ end
 e = e + 2
 end
 end
-aT(h.d, bm)
-if aw and not dk then
-by(h.b, h.d)
+aU(g.d, bk)
+if aw and not dr then
+bx(g.b, g.d)
 end
-return bL(h)
+return bJ(g)
 end
-local function dD(h)
-local I = redis.call("GET", h.G)
-local bh
-if I == false then
-bh = nil
-else
-bh = tonumber(string.match(I, '^[%d.eE+-]+$') or '')
-end
-local f = bh
-if I == bO or I ~= false and f == nil then
-return
-end
-local dV = h
+local function dJ(g)
+local J = redis.call("GET", g.G)
 local cr
-if f == nil then
+if J == false then
 cr = nil
 else
-cr = "(" .. string.format('%.0f', (f + 1))
+cr = tonumber(string.match(J, '^[%d.eE+-]+$') or '')
 end
-local A = cV(dV, cr)
-if I ~= false and #A < 2 * 100 then
-redis.call("SET", h.G, bO, "KEEPTTL")
+local j = cr
+if J == bM or J ~= false and j == nil then
+return
+end
+local ed = g
+local cs
+if j == nil then
+cs = nil
+else
+cs = "(" .. string.format('%.0f', (j + 1))
+end
+local A = db(ed, cs)
+if J ~= false and #A < 2 * 100 then
+redis.call("SET", g.G, bM, "KEEPTTL")
 end
 if #A > 0 then
-dC(h, A)
+dI(g, A)
 end
 end
-local function cE(j)
+local function cK(i)
 local t
-t = j.t
-local f = redis.call("ZRANGE", t, "-1", "-1", "WITHSCORES")
-return #f > 0 and tonumber(f[2]) > w()
+t = i.t
+local j = redis.call("ZRANGE", t, "-1", "-1", "WITHSCORES")
+return #j > 0 and tonumber(j[2]) > w()
 end
-local function dA(h, a, g)
-if cb(h, a) then
-redis.call("ZREM", h.d, a)
-bI(h, a, g)
-bL(h)
-dD(h)
+local function dG(g, a, f)
+if bZ(g, a) then
+redis.call("ZREM", g.d, a)
+bG(g, a, f)
+bJ(g)
+dJ(g)
 return true
 end
-local function ex(j, a)
+local function eH(i, a)
 local G
 local d
-d = j.d
-G = j.G
-local I = redis.call("GET", G)
-if I == false or I == bO then
-return I == false
+d = i.d
+G = i.G
+local J = redis.call("GET", G)
+if J == false or J == bM then
+return J == false
 end
-local f = tonumber(string.match(I, '^[%d.eE+-]+$') or '')
+local j = tonumber(string.match(J, '^[%d.eE+-]+$') or '')
 local E = redis.call("ZSCORE", d, a)
-return f ~= nil and E ~= false and math.floor(E) <= f
+return j ~= nil and E ~= false and math.floor(E) <= j
 end
-if redis.call("GET", h.b) ~= "readers" or not ex(h, a) or not cE(h) then
+if redis.call("GET", g.b) ~= "readers" or not eH(g, a) or not cK(g) then
 return false
 end
-bI(h, a, g)
-bL(h)
-redis.call("ZREM", h.d, a)
+bG(g, a, f)
+bJ(g)
+redis.call("ZREM", g.d, a)
 return true
 end
-local function cB(j, I)
-if I == nil then
-I = "+inf"
+local function cH(i, J)
+if J == nil then
+J = "+inf"
 end
 local d
-d = j.d
-return redis.call("ZRANGE", d, "0", I, "BYSCORE", "LIMIT", "0", "1", "WITHSCORES")
+d = i.d
+return redis.call("ZRANGE", d, "0", J, "BYSCORE", "LIMIT", "0", "1", "WITHSCORES")
 end
-local function aP(b, a, g)
-redis.call("SET", b, a, "PX", g)
+local function aQ(b, a, f)
+redis.call("SET", b, a, "PX", f)
 end
-local function dm(j, I)
-if I == nil then
-I = bO
+local function dt(i, J)
+if J == nil then
+J = bM
 end
 local G
-G = j.G
+G = i.G
 if redis.call("PEXPIRE", G, "1750") == 1 then
 return false
 end
-redis.call("SET", G, I, "PX", "1750")
+redis.call("SET", G, J, "PX", "1750")
 return true
 end
-local function cx(h, B, g, A, ab)
-redis.call("SET", h.b, "readers", "PX", "1750")
-redis.call("UNLINK", h.t, h.G)
-local function eq(j)
+local function cD(g, B, f, A, ac)
+redis.call("SET", g.b, "readers", "PX", "1750")
+redis.call("UNLINK", g.t, g.G)
+local function ez(i)
 local d
-d = j.d
-local f = redis.call("ZRANGE", d, "(0", "-inf", "BYSCORE", "REV", "LIMIT", "0", "1", "WITHSCORES")
-local cs
-if #f == 0 then
-cs = nil
+d = i.d
+local j = redis.call("ZRANGE", d, "(0", "-inf", "BYSCORE", "REV", "LIMIT", "0", "1", "WITHSCORES")
+local cq
+if #j == 0 then
+cq = nil
 else
-cs = string.format('%.0f', math.floor(f[2]))
+cq = string.format('%.0f', math.floor(j[2]))
 end
-return cs
+return cq
 end
-if #cB(h) > 0 then
-local dT = dm
-local dW = h
-local bA
+if #cH(g) > 0 then
+local ea = dt
+local ec = g
+local cp
 if #A == 2 * 100 then
-bA = eq(h)
+cp = ez(g)
 else
-bA = nil
+cp = nil
 end
-dT(dW, bA)
+ea(ec, cp)
 end
 if B ~= nil then
-redis.call("ZREM", h.d, B)
-bI(h, B, g)
+redis.call("ZREM", g.d, B)
+bG(g, B, f)
 end
-return dC(h, A, B, ab)
+return dI(g, A, B, ac)
 end
-local function dl(h, al, ac)
-local D, E = unpack(redis.call("ZRANGE", h.d, "0", "0", "WITHSCORES"), 1, 2)
-local dI = D ~= nil and tonumber(E) < 0
-local aX = ch
-local function du(a, j)
+local function ds(g, an, ad)
+local D, E = unpack(redis.call("ZRANGE", g.d, "0", "0", "WITHSCORES"), 1, 2)
+local dO = D ~= nil and tonumber(E) < 0
+local aY = cf
+local function dA(a, i)
 local k
 local B
-B = j.B
-k = j.k
+B = i.B
+k = i.k
 return a == B or k ~= nil and string.sub(a, 1, 23) == k
 end
-local function br(E)
+local function bq(E)
 local m = tonumber(E)
-local cw = (m - math.floor(m)) * 65536
-local bM = w() - cw
-return bM - math.floor(bM / 65536) * 65536 >= 1750
+local cC = (m - math.floor(m)) * 65536
+local bK = w() - cC
+return bK - math.floor(bK / 65536) * 65536 >= 1750
 end
-local function bX(A, ar)
-local ab = ({})
-ab[string.sub(ar, 1, 22)] = true
+local function bV(A, at)
+local ac = ({})
+ac[string.sub(at, 1, 22)] = true
 do
 local e = 0
 while e < #A do
-if not br(A[e + 1 + 1]) then
-ab[string.sub(A[e + 1], 1, 22)] = true
+if not bq(A[e + 1 + 1]) then
+ac[string.sub(A[e + 1], 1, 22)] = true
 end
 e = e + 2
 end
 end
-return ab
+return ac
 end
-local function cD(h, I, ac)
-local bQ = h
-local b = bQ.b
-local d = bQ.d
-local t = bQ.t
-local G = bQ.G
-local l, E = unpack(cB(h, I), 1, 2)
+local function cJ(g, J, ad)
+local bO = g
+local b = bO.b
+local d = bO.d
+local t = bO.t
+local G = bO.G
+local l, E = unpack(cH(g, J), 1, 2)
 if l == nil then
-return ch
+return cf
 end
-local function bn(a)
-return not ac.bU and du(a, ac)
+local function bl(a)
+return not ad.bS and dA(a, ad)
 end
-local O = l
-local function bt(b, d, D, E)
+local Q = l
+local function bs(b, d, D, E)
 redis.call("SET", b, D, "PX", "1750")
-if Y(D, "g", b) ~= 0 then
+if Z(D, "g", b) ~= 0 then
 return 1750
 end
 redis.call("PEXPIRE", b, "150")
-by(b, d)
+bx(b, d)
 redis.call("ZADD", d, math.floor(E) + ((w() - 1750) % 65536 / 65536), D)
 redis.call("PEXPIRE", d, "15000")
 return 150
 end
-local function cQ(b, d, I, ar, bn)
-local A = redis.call("ZRANGE", d, "0", I, "BYSCORE", "LIMIT", "0", "1000", "WITHSCORES")
-local ab = bX(A, ar)
+local function cW(b, d, J, at, bl)
+local A = redis.call("ZRANGE", d, "0", J, "BYSCORE", "LIMIT", "0", "1000", "WITHSCORES")
+local ac = bV(A, at)
 local ay = {}
-local Z
+local aa
 local E = ""
 do
 local e = 0
 while e < #A do
 local a = A[e + 1]
-if ab[string.sub(a, 1, 22)] ~= true then
+if ac[string.sub(a, 1, 22)] ~= true then
 if #ay < 100 then
 ay[#ay + 1] = a
 end
-elseif Z == nil then
-Z = a
+elseif aa == nil then
+aa = a
 E = A[e + 1 + 1]
 end
 e = e + 2
 end
 end
-aT(d, ay)
-if Z == nil then
+aU(d, ay)
+if aa == nil then
 return {false, #A == 2 * 1000}
 end
-redis.call("ZREM", d, Z)
-if not bn(Z) then
-bt(b, d, Z, E)
+redis.call("ZREM", d, aa)
+if not bl(aa) then
+bs(b, d, aa, E)
 end
-return {Z, false}
+return {aa, false}
 end
-if ac.ar ~= nil and br(E) then
-local Z, ah = unpack(cQ(b, d, I, ac.ar, bn), 1, 2)
-if Z == false then
+if ad.at ~= nil and bq(E) then
+local aa, ah = unpack(cW(b, d, J, ad.at, bl), 1, 2)
+if aa == false then
 return {ah = ah}
 end
-O = Z
+Q = aa
 else
 redis.call("ZREM", d, l)
-if not bn(l) then
-bt(b, d, l, E)
+if not bl(l) then
+bs(b, d, l, E)
 end
 end
 redis.call("UNLINK", t, G)
-if not bn(O) then
-return {O = O, ah = false}
+if not bl(Q) then
+return {Q = Q, ah = false}
 end
-aP(b, O, ac.g)
-return {O = O, N = O, ah = false}
+aQ(b, Q, ad.f)
+return {Q = Q, P = Q, ah = false}
 end
-if dI and al == "none" then
-aX = cD(h, "(" .. string.format('%.17g', (E - -68719476736)), ac)
+if dO and an == "none" then
+aY = cJ(g, "(" .. string.format('%.17g', (E - -68719476736)), ad)
 end
-if al == "reader" then
-aX = cD(h, "+inf", ac)
+if an == "reader" then
+aY = cJ(g, "+inf", ad)
 end
-local function dv(j)
+local function dB(i)
 local ah
-local O
-O = j.O
-ah = j.ah
-return O == nil and not ah
+local Q
+Q = i.Q
+ah = i.ah
+return Q == nil and not ah
 end
-local function el(h, ac)
-local A = cV(h)
+local function eu(g, ad)
+local A = db(g)
 if #A == 0 then
-return ch
+return cf
 end
-local cj
-if ac.bU then
-cj = ac.B
+local ch
+if ad.bS then
+ch = ad.B
 else
-cj = nil
+ch = nil
 end
-local N = cj
+local P = ch
 do
 local e = 0
 while e < #A do
-if ac.bU and N == nil and du(A[e + 1], ac) then
-N = A[e + 1]
+if ad.bS and P == nil and dA(A[e + 1], ad) then
+P = A[e + 1]
 end
 e = e + 2
 end
 end
-local dS = ac
-local ar = dS.ar
-local ab = ar ~= nil and br(A[2]) and bX(A, ar) or nil
-if cx(h, N, ac.g, A, ab) then
-return {O = N or "readers", N = N, ah = false}
+local dZ = ad
+local at = dZ.at
+local ac = at ~= nil and bq(A[2]) and bV(A, at) or nil
+if cD(g, P, ad.f, A, ac) then
+return {Q = P or "readers", P = P, ah = false}
 end
 return {ah = #A == 2 * 100}
 end
-if dv(aX) and dI then
-aX = el(h, ac)
+if dB(aY) and dO then
+aY = eu(g, ad)
 end
-if dv(aX) then
-aX = cD(h, "+inf", ac)
+if dB(aY) then
+aY = cJ(g, "+inf", ad)
 end
-if aX.O == nil then
-redis.call("UNLINK", h.b, h.t, h.G)
+if aY.Q == nil then
+redis.call("UNLINK", g.b, g.t, g.G)
 end
-return aX
+return aY
 end
-local function aO(d, a, al)
-if al == nil then
-al = 0
+local function aP(d, a, an)
+if an == nil then
+an = 0
 end
-local function bF(d)
-local ak = redis.call("ZRANGE", d, "-1", "-1", "WITHSCORES")
-if #ak == 0 then
+local function bD(d)
+local am = redis.call("ZRANGE", d, "-1", "-1", "WITHSCORES")
+if #am == 0 then
 return 0
 end
-local f = math.floor(ak[2])
-if f < 0 then
-return f - -68719476736
+local j = math.floor(am[2])
+if j < 0 then
+return j - -68719476736
 end
-if f == 0 then
+if j == 0 then
 return 0
 end
 local t = redis.call("ZRANGE", d, "(0", "-inf", "BYSCORE", "REV", "LIMIT", "0", "1", "WITHSCORES")
-return #t == 0 and f or math.max(f, math.floor(t[2]) - -68719476736)
+return #t == 0 and j or math.max(j, math.floor(t[2]) - -68719476736)
 end
-local af = math.max(bF(d), al) + 1
+local af = math.max(bD(d), an) + 1
 if (string.find(a, ':%w+:r$') ~= nil) then
 af = -68719476736 + af
 end
-local bc = (w() % 65536 / 65536)
-local ao = redis.call("ZADD", d, "NX", af + bc, a) == 1
-if not ao then
-redis.call("ZADD", d, math.floor(tonumber(redis.call("ZSCORE", d, a))) + bc, a)
+local bd = (w() % 65536 / 65536)
+local aq = redis.call("ZADD", d, "NX", af + bd, a) == 1
+if not aq then
+redis.call("ZADD", d, math.floor(tonumber(redis.call("ZSCORE", d, a))) + bd, a)
 end
 redis.call("PEXPIRE", d, "15000")
-return ao
+return aq
 end
-local function db(j)
+local function dh(i)
 local G
-G = j.G
+G = i.G
 return redis.call("EXISTS", G)
 end
-local function dP(j)
+local function dW(i)
 local G
 local b
-b = j.b
-G = j.G
-local bY = redis.call("PTTL", b)
-local dr = redis.call("PTTL", G)
-return dr >= 0 and math.min(bY, dr) or bY
+b = i.b
+G = i.G
+local bW = redis.call("PTTL", b)
+local dx = redis.call("PTTL", G)
+return dx >= 0 and math.min(bW, dx) or bW
 end
-local function ei(h, y)
-local de = h
-local b = de.b
-local d = de.d
-local bg = y
-local a = bg.a
-local g = bg.g
-local u = bg.u
+local function eq(g, y)
+local dk = g
+local b = dk.b
+local d = dk.d
+local ci = y
+local a = ci.a
+local f = ci.f
+local u = ci.u
 if ag(y.v) then
 return {14, w(), 0}
 end
-local Q = y.x == "w"
+local S = y.x == "w"
 local ax = (string.find(a, ':%w+:r$') ~= nil)
 local n = redis.call("GET", b)
 if n == a then
-return bR(b, d, a, g, u)
+return bP(b, d, a, f, u)
 end
-local bS = ax and dA(h, a, g) and "granted" or "others"
-local function ej(h, a, ax, g)
-if redis.call("EXISTS", h.d) == 1 then
-local ci = dl(h, "none", {bU = ax, B = a, g = g, ar = a})
-local O = ci.O
-local N = ci.N
-local ah = ci.ah
+local bQ = ax and dG(g, a, f) and "granted" or "others"
+local function er(g, a, ax, f)
+if redis.call("EXISTS", g.d) == 1 then
+local cg = ds(g, "none", {bS = ax, B = a, f = f, at = a})
+local Q = cg.Q
+local P = cg.P
+local ah = cg.ah
 if ah then
 return "more"
 end
-if O ~= nil then
-return N == nil and "others" or "granted"
+if Q ~= nil then
+return P == nil and "others" or "granted"
 end
 end
 if ax then
-return cx(h, a, g, {}) and "granted" or "others"
+return cD(g, a, f, {}) and "granted" or "others"
 end
-aP(h.b, a, g)
-redis.call("UNLINK", h.t, h.G)
+aQ(g.b, a, f)
+redis.call("UNLINK", g.t, g.G)
 return "granted"
 end
-if n == false and bS == "others" then
-bS = ej(h, a, ax, g)
+if n == false and bQ == "others" then
+bQ = er(g, a, ax, f)
 end
-local function bN(n, d, a, Q, ap)
-local bi
+local function bL(n, d, a, S, ar)
+local bh
 if n == nil then
-bi = nil
+bh = nil
 else
-bi = S(n)
+bh = U(n)
 end
-local k = bi
-local bE = n ~= nil and k == nil and n ~= "readers"
-if not Q then
-return {3, ap, bE and 1 or 0}
+local k = bh
+local bC = n ~= nil and k == nil and n ~= "readers"
+if not S then
+return {3, ar, bC and 1 or 0}
 end
-local bB = aO(d, a) and 2 or 13
-if n ~= nil and k ~= nil and k == S(a) then
-return {bB, ap, n}
+local bz = aP(d, a) and 2 or 13
+if n ~= nil and k ~= nil and k == U(a) then
+return {bz, ar, n}
 end
-return {bB, ap, bE and 1 or 0}
+return {bz, ar, bC and 1 or 0}
 end
-if bS == "more" then
-return bN(nil, d, a, Q, 0)
+if bQ == "more" then
+return bL(nil, d, a, S, 0)
 end
-if bS == "granted" then
-local l = V(u)
-return {1, l, ax and db(h) or redis.call("ZCARD", d)}
+if bQ == "granted" then
+local l = X(u)
+return {1, l, ax and dh(g) or redis.call("ZCARD", d)}
 end
 if n == false then
 n = redis.call("GET", b)
 end
-local ce = Q and ax and n == "readers" and dP(h) or redis.call("PTTL", b)
-local bj
+local cc = S and ax and n == "readers" and dW(g) or redis.call("PTTL", b)
+local ct
 if n == false then
-bj = nil
+ct = nil
 else
-bj = n
+ct = n
 end
-local aK = bj
-local q = bN(aK, d, a, Q, ce)
-if not Q or aK == nil then
-return q
+local aL = ct
+local p = bL(aL, d, a, S, cc)
+if not S or aL == nil then
+return p
 end
-local function eF(j)
+local function eP(i)
 local t
 local b
-b = j.b
-t = j.t
-local dE = math.min(cP, 128)
-if dE == 0 then
+b = i.b
+t = i.t
+local dK = math.min(cV, 128)
+if dK == 0 then
 return
 end
-local at = redis.call("ZRANGEBYSCORE", t, "(" .. string.format('%.0f', w()), "+inf", "LIMIT", "0", dE)
-cP = cP - #at
-for aE, a in ipairs(at) do
-Y(a, "c", b)
+local au = redis.call("ZRANGEBYSCORE", t, "(" .. string.format('%.0f', w()), "+inf", "LIMIT", "0", dK)
+cV = cV - #au
+for aE, a in ipairs(au) do
+Z(a, "c", b)
 end
 end
-if aK ~= "readers" then
-Y(aK, "c", b)
-elseif not ax and (dm(h) or q[1] == 13) then
-eF(h)
+if aL ~= "readers" then
+Z(aL, "c", b)
+elseif not ax and (dt(g) or p[1] == 13) then
+eP(g)
 end
-return q
+return p
 end
-local function dJ(h, a, g, ad)
-redis.call("ZREM", h.d, a)
-if ad then
-redis.call("ZADD", h.t, w() + g, a)
+local function dP(g, a, f, ae)
+redis.call("ZREM", g.d, a)
+if ae then
+redis.call("ZADD", g.t, w() + f, a)
 else
-bI(h, a, g)
+bG(g, a, f)
 end
-bL(h)
-return {7, db(h), 0}
+bJ(g)
+return {7, dh(g), 0}
 end
-local function eS(h, y)
-local ck = y
-local a = ck.a
-local g = ck.g
-local ad = ck.ad
-local function cW(b, d, a, g, ad)
+local function fc(g, y)
+local cj = y
+local a = cj.a
+local f = cj.f
+local ae = cj.ae
+local function dc(b, d, a, f, ae)
 local n = redis.call("GET", b)
 if n ~= a then
 return {6, n == false and 0 or 1, 0}
 end
-if ad then
-redis.call("PEXPIRE", b, g)
+if ae then
+redis.call("PEXPIRE", b, f)
 else
-ba(b, g)
+bb(b, f)
 end
 return {7, redis.call("ZCARD", d), 0}
 end
 if not (string.find(a, ':%w+:r$') ~= nil) then
-return cW(h.b, h.d, a, g, ad)
+return dc(g.b, g.d, a, f, ae)
 end
-if not cb(h, a) then
+if not bZ(g, a) then
 return {6, 0, 0}
 end
-return dJ(h, a, g, ad)
+return dP(g, a, f, ae)
 end
-local function eh(h, j)
-local U
-local g
+local function ep(g, i)
+local W
+local f
 local a
-a = j.a
-g = j.g
-U = j.U
-if cb(h, U) then
-return dJ(h, U, g, false)
+a = i.a
+f = i.f
+W = i.W
+if bZ(g, W) then
+return dP(g, W, f, false)
 end
-redis.call("ZREM", h.d, U)
-local n = redis.call("GET", h.b)
+redis.call("ZREM", g.d, W)
+local n = redis.call("GET", g.b)
 if n ~= a then
 return {6, n == false and 0 or 1, 0}
 end
-cx(h, U, math.max(g, redis.call("PTTL", h.b)), cV(h))
-return {7, db(h), 0}
+cD(g, W, math.max(f, redis.call("PTTL", g.b)), db(g))
+return {7, dh(g), 0}
 end
-local function ff(j, y)
+local function fr(i, y)
 local G
 local t
 local d
 local b
-b = j.b
-d = j.d
-t = j.t
-G = j.G
+b = i.b
+d = i.d
+t = i.t
+G = i.G
 if ag(y.v) then
 return {14, w(), 0}
 end
-aP(b, y.a, y.g)
+aQ(b, y.a, y.f)
 redis.call("UNLINK", t, G)
-return {1, V(y.u), redis.call("ZCARD", d)}
+return {1, X(y.u), redis.call("ZCARD", d)}
 end
-local function eA(j, bP)
+local function eK(i, bN)
 local d
 local b
-b = j.b
-d = j.d
+b = i.b
+d = i.d
 local v
-local U
-local g
+local W
+local f
 local a
-a = bP.a
-g = bP.g
-U = bP.U
-v = bP.v
+a = bN.a
+f = bN.f
+W = bN.W
+v = bN.v
 if ag(v) then
 return {14, w(), 0}
 end
 local n = redis.call("GET", b)
-if n == U then
-return bR(b, d, U, g, 1)
+if n == W then
+return bP(b, d, W, f, 1)
 end
 if n ~= a then
 return {6, n == false and 0 or 1, 0}
 end
-aP(b, U, g)
-return {1, V(1), redis.call("ZCARD", d)}
+aQ(b, W, f)
+return {1, X(1), redis.call("ZCARD", d)}
 end
-local function eu(h, j)
+local function eD(g, i)
 local v
 local u
-local g
-local P
+local f
+local R
 local a
-a = j.a
-P = j.P
-g = j.g
-u = j.u
-v = j.v
-local cn = h
+a = i.a
+R = i.R
+f = i.f
+u = i.u
+v = i.v
+local cn = g
 local b = cn.b
 local d = cn.d
 local t = cn.t
-local av = (P == "" or ag(v)) and "" or P
+local aF = (R == "" or ag(v)) and "" or R
 local ax = (string.find(a, ':%w+:r$') ~= nil)
-local fi = redis.call("ZREM", d, a) == 1
+local fu = redis.call("ZREM", d, a) == 1
 local n = redis.call("GET", b)
-local function eJ(h)
-if #cB(h) > 0 then
+local function eT(g)
+if #cH(g) > 0 then
 return
 end
-redis.call("DEL", h.G)
-if cE(h) then
-dD(h)
+redis.call("DEL", g.G)
+if cK(g) then
+dJ(g)
 end
 end
 if not ax and n ~= a then
-if fi and n == "readers" then
-eJ(h)
+if fu and n == "readers" then
+eT(g)
 end
 return {6, n == false and 0 or 1, 0}
 end
-local k = av == "-" and string.sub(a, 1, 23) or nil
-local cq
-if av == "" or av == "-" then
-cq = nil
+local k = aF == "-" and string.sub(a, 1, 23) or nil
+local cu
+if aF == "" or aF == "-" then
+cu = nil
 else
-cq = av
+cu = aF
 end
-local B = cq
-local function ev(h, P, g, u)
-bL(h)
-if P == nil then
+local B = cu
+local function eE(g, R, f, u)
+bJ(g)
+if R == nil then
 return {5, 0, 0}
 end
-if dA(h, P, g) then
-return {8, V(u), P}
+if dG(g, R, f) then
+return {8, X(u), R}
 end
-aO(h.d, P)
-return {2, dP(h), 0}
+aP(g.d, R)
+return {2, dW(g), 0}
 end
 if ax then
-if not cb(h, a) then
+if not bZ(g, a) then
 return {6, 0, 0}
 end
 redis.call("ZREM", t, a)
-if cE(h) then
-return ev(h, B, g, u)
+if cK(g) then
+return eE(g, B, f, u)
 end
 end
 if B ~= nil then
-aO(d, B)
+aP(d, B)
 end
-local dc = dl(h, ax and "reader" or "writer", {bU = ax, B = B, k = k, g = g})
-local O = dc.O
-local N = dc.N
-if N ~= nil then
-return {8, V(u), O}
+local di = ds(g, ax and "reader" or "writer", {bS = ax, B = B, k = k, f = f})
+local Q = di.Q
+local P = di.P
+if P ~= nil then
+return {8, X(u), Q}
 end
-if O == nil then
+if Q == nil then
 return {4, 0, 0}
 end
 if B ~= nil then
@@ -1974,48 +1974,48 @@ return {2, math.min(redis.call("PTTL", b), 1750), 0}
 end
 return {5, 0, 0}
 end
-local function as(h, i)
-local y = cy(i)
+local function fi(g, h)
+local y = cE(h)
 local x = y.x
 if x == "a" or x == "w" then
-return ei(h, y)
+return eq(g, y)
 end
 if x == "n" then
-return eS(h, y)
+return fc(g, y)
 end
 if x == "g" then
-return eh(h, y)
+return ep(g, y)
 end
 if x == "s" then
-return ff(h, y)
+return fr(g, y)
 end
 if x == "m" then
-return eA(h, y)
+return eK(g, y)
 end
-return eu(h, y)
+return eD(g, y)
 end
-local function bk(L, e, q)
-L[3 * e + 1] = q[1]
-L[3 * e + 1 + 1] = q[2]
-L[3 * e + 2 + 1] = q[3]
+local function bi(M, e, p)
+M[3 * e + 1] = p[1]
+M[3 * e + 1 + 1] = p[2]
+M[3 * e + 2 + 1] = p[3]
 end
 do
 local e = 0
 while e < #ARGV do
-local am = 4 * e + 1
-local h = {b = KEYS[am + 1], d = KEYS[am + 1 + 1], t = KEYS[am + 2 + 1], G = KEYS[am + 3 + 1]}
-local q = bb(as, h, ARGV[e + 1])
-bk(L, e, q)
+local ao = 4 * e + 1
+local g = {b = KEYS[ao + 1], d = KEYS[ao + 1 + 1], t = KEYS[ao + 2 + 1], G = KEYS[ao + 3 + 1]}
+local p = bc(fi, g, ARGV[e + 1])
+bi(M, e, p)
 e = e + 1
 end
 end
-local function aU()
-if f ~= nil and f ~= ai then
-aj(string.format('%.0f', f))
+local function aV()
+if s ~= nil and s ~= ak then
+al(string.format('%.0f', s))
 end
 end
-aU()
-return L`,
+aV()
+return M`,
 );
 
 export const semaphoreScript = new LuaScript(
@@ -2023,226 +2023,226 @@ export const semaphoreScript = new LuaScript(
   `local counted = true
 local sharded = false
 local fenceMs = nil
-local function S(a)
+local function U(a)
 local k = string.match(a, '^([%w_-]+):%w+$') or string.match(a, '^([%w_-]+):%w+:%w+$')
 return k and #k == 22 and k or nil
 end
-local function cS(bq)
-local aA = string.match(bq, '^semaphore:(%d+)$')
+local function cY(bp)
+local aA = string.match(bp, '^semaphore:(%d+)$')
 return aA and tonumber(aA)
 end
-local function bb(as, ...)
-local ok, q = pcall(as, ...)
-if ok then return q end
-return { 9, type(q) == 'table' and q.err or tostring(q), 0 }
+local function bc(bo, ...)
+local ok, p = pcall(bo, ...)
+if ok then return p end
+return { 9, type(p) == 'table' and p.err or tostring(p), 0 }
 end
 local F = ""
 local aB
-local K
-local p
-local f
-local ae = ""
-local ai
-local dR = {7, 0, 0}
-local function aW(H)
-F = H
+local L
+local O
+local s
+local aj = ""
+local ak
+local dY = {7, 0, 0}
+local function aX(I)
+F = I
 end
-aW(KEYS[1])
+aX(KEYS[1])
 aB = nil
-local L = {}
-local function M()
-if p == nil then
-p = redis.call("TIME")
+local M = {}
+local function N()
+if O == nil then
+O = redis.call("TIME")
 end
-return p
+return O
 end
 local function w()
-if K == nil then
-local o = M()
-K = o[1] * 1000 + math.floor(o[2] / 1000)
+if L == nil then
+local o = N()
+L = o[1] * 1000 + math.floor(o[2] / 1000)
 end
-return K
+return L
 end
-local function aG(c)
-if c.s ~= nil then
-return c.s
+local function aH(c)
+if c.r ~= nil then
+return c.r
 end
-local bH = c.aY == nil and ({}) or redis.call("ZRANGE", c.aa, "(" .. string.format('%.0f', w()), "+inf", "BYSCORE", "WITHSCORES")
-local s = ({})
-local aQ = {}
+local bF = c.aZ == nil and ({}) or redis.call("ZRANGE", c.ab, "(" .. string.format('%.0f', w()), "+inf", "BYSCORE", "WITHSCORES")
+local r = ({})
+local aR = {}
 do
 local e = 0
-while e < #bH do
-local bz = tonumber(string.match(bH[e + 1], ':[%l%d]+P%d+:(%d+)$') or 0)
-if bz > 0 then
-s[bH[e + 1]] = tonumber(bH[e + 1 + 1])
-aQ[#aQ + 1] = bH[e + 1]
-c.aN = c.aN + bz
+while e < #bF do
+local by = tonumber(string.match(bF[e + 1], ':[%l%d]+P%d+:(%d+)$') or 0)
+if by > 0 then
+r[bF[e + 1]] = tonumber(bF[e + 1 + 1])
+aR[#aR + 1] = bF[e + 1]
+c.aO = c.aO + by
 end
 e = e + 2
 end
 end
-c.s = s
-c.aQ = aQ
-return s
+c.r = r
+c.aR = aR
+return r
 end
-local function bG(c)
-local s = aG(c)
-local f = 0
-for aE, a in ipairs(c.aQ) do
-f = math.max(f, s[a] or 0)
+local function bE(c)
+local r = aH(c)
+local j = 0
+for aE, a in ipairs(c.aR) do
+j = math.max(j, r[a] or 0)
 end
-return f
+return j
 end
-local function cA(c, f)
-redis.call("PEXPIREAT", c.b, f)
-redis.call("PEXPIREAT", c.aa, f)
+local function cG(c, j)
+redis.call("PEXPIREAT", c.b, j)
+redis.call("PEXPIREAT", c.ab, j)
 end
-local function cY(c)
-if not c.bx or c.aY == nil or c.s == nil then
+local function de(c)
+if not c.bw or c.aZ == nil or c.r == nil then
 return
 end
-c.bx = false
-local f = bG(c)
-if f == 0 then
-redis.call("UNLINK", c.b, c.aa)
-c.bs = false
-c.aY = nil
-c.s = nil
+c.bw = false
+local j = bE(c)
+if j == 0 then
+redis.call("UNLINK", c.b, c.ab)
+c.br = false
+c.aZ = nil
+c.r = nil
 return
 end
-local eK = redis.call("ZRANGE", c.aa, "-inf", w(), "BYSCORE", "LIMIT", "0", "100")
-local function aT(H, at)
-if #at > 0 then
-redis.call("ZREM", H, unpack(at))
+local eU = redis.call("ZRANGE", c.ab, "-inf", w(), "BYSCORE", "LIMIT", "0", "100")
+local function aU(I, au)
+if #au > 0 then
+redis.call("ZREM", I, unpack(au))
 end
 end
-aT(c.aa, eK)
-cA(c, f)
+aU(c.ab, eU)
+cG(c, j)
 end
-local function fa(b, aa, d, C)
-local cZ = redis.call("GET", b)
-local dX = b
-local dU = aa
-local dZ = d
-local dY = C
-local bA = cZ ~= false
-local X
-if cZ == false then
-X = nil
+local function fm(b, ab, d, C)
+local df = redis.call("GET", b)
+local ee = b
+local eb = ab
+local eg = d
+local ef = C
+local ej = df ~= false
+local cx
+if df == false then
+cx = nil
 else
-X = cS(cZ)
+cx = cY(df)
 end
-return {b = dX, aa = dU, d = dZ, C = dY, bs = bA, aY = X, s = nil, aQ = {}, aN = 0, bx = false, D = nil, ak = nil, af = 0}
+return {b = ee, ab = eb, d = eg, C = ef, br = ej, aZ = cx, r = nil, aR = {}, aO = 0, bw = false, D = nil, am = nil, af = 0}
 end
-local function aj(i)
-local aq = i .. ae
+local function al(h)
+local as = h .. aj
 if fenceMs ~= nil then
-return redis.call("SET", F, aq, "PX", fenceMs, "GET")
+return redis.call("SET", F, as, "PX", fenceMs, "GET")
 end
-return redis.call("SET", F, aq, "GET")
+return redis.call("SET", F, as, "GET")
 end
-local function as(c, i)
-local function cy(i)
-local x, a, l, az, bd, bl = string.match(i, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
+local function fj(c, h)
+local function cE(h)
+local x, a, l, az, be, bj = string.match(h, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
 if x == nil then
 error("unknown command", 0)
 end
-local aR = x == "r"
-local u = aR and bd or az
-return {x = x, a = a, g = tonumber((aR and az or l)), u = tonumber(u), v = aR and bl or bd, P = aR and l or bl, ad = az == "=", U = az}
+local aS = x == "r"
+local u = aS and be or az
+return {x = x, a = a, f = tonumber((aS and az or l)), u = tonumber(u), v = aS and bj or be, R = aS and l or bj, ae = az == "=", W = az}
 end
-local y = cy(i)
+local y = cE(h)
 local function ag(v)
 if v == "0" then
 return false
 end
-local o = M()
+local o = N()
 return o[1] * 1000 + o[2] / 1000 - v > 0
 end
-local function da(c)
-if c.ak == nil then
-local f, E = unpack(redis.call("ZRANGE", c.d, "-1", "-1", "WITHSCORES"), 1, 2)
-c.ak = f or false
-c.af = f == nil and 0 or tonumber(E)
+local function dg(c)
+if c.am == nil then
+local j, E = unpack(redis.call("ZRANGE", c.d, "-1", "-1", "WITHSCORES"), 1, 2)
+c.am = j or false
+c.af = j == nil and 0 or tonumber(E)
 end
-return c.ak
+return c.am
 end
-local function dG(a)
-return S(a) or a
+local function dM(a)
+return U(a) or a
 end
-local function dn(j, a)
+local function du(i, a)
 local C
-C = j.C
-redis.call("ZADD", C, w() + 1750, dG(a))
+C = i.C
+redis.call("ZADD", C, w() + 1750, dM(a))
 redis.call("PEXPIRE", C, "15000")
 end
-local function bT(c)
+local function bR(c)
 if c.D == nil then
 c.D = redis.call("ZRANGE", c.d, "0", "0")[1] or false
 end
 return c.D
 end
-local function Y(a, aL, b)
-local k = S(a)
+local function Z(a, aM, b)
+local k = U(a)
 if k == nil then
 return 0
 end
-local au = ("nestjs-lock:1:" .. string.sub(b, 1, string.match(F, '%d+$'))) .. string.sub(k, 1, 11)
-local i = (((aL .. " ") .. a) .. " ") .. b
+local av = ("nestjs-lock:1:" .. string.sub(b, 1, string.match(F, '%d+$'))) .. string.sub(k, 1, 11)
+local h = (((aM .. " ") .. a) .. " ") .. b
 if sharded then
-local W = redis.pcall("SPUBLISH", (au .. ":") .. F, i)
-if type(W) == "number" and W > 0 then
+local Y = redis.pcall("SPUBLISH", (av .. ":") .. F, h)
+if type(Y) == "number" and Y > 0 then
 return -1
 end
 end
-local aH = redis.pcall("PUBLISH", au, i)
-return counted and type(aH) == "number" and aH or -1
+local aI = redis.pcall("PUBLISH", av, h)
+return counted and type(aI) == "number" and aI or -1
 end
-local function cz(c, a)
-local f = da(c)
-local ao = redis.call("ZADD", c.d, "NX", c.af + 1, a) == 1
+local function cF(c, a)
+local j = dg(c)
+local aq = redis.call("ZADD", c.d, "NX", c.af + 1, a) == 1
 redis.call("PEXPIRE", c.d, "15000")
-if ao then
-c.ak = a
+if aq then
+c.am = a
 c.af = c.af + 1
 end
-if f == false then
+if j == false then
 c.D = a
 end
-dn(c, a)
-local dj = f == false or S(f) == S(a)
-local function eD(c, a)
-local aZ = ({})
-aZ[S(a) or ""] = true
-local r = 0
-local s = aG(c)
-for aE, aK in ipairs(c.aQ) do
-local ct
-if s[aK] == nil then
-ct = nil
+du(c, a)
+local dq = j == false or U(j) == U(a)
+local function eN(c, a)
+local ba = ({})
+ba[U(a) or ""] = true
+local q = 0
+local r = aH(c)
+for aE, aL in ipairs(c.aR) do
+local cv
+if r[aL] == nil then
+cv = nil
 else
-ct = S(aK)
+cv = U(aL)
 end
-local k = ct
-if k ~= nil and aZ[k] ~= true and r < 32 then
-aZ[k] = true
-r = r + 1
-Y(aK, "c", c.b)
+local k = cv
+if k ~= nil and ba[k] ~= true and q < 32 then
+ba[k] = true
+q = q + 1
+Z(aL, "c", c.b)
 end
 end
 end
-if bT(c) == a then
-eD(c, a)
-elseif ao and f ~= false and not dj then
-Y(f, "c", c.b)
+if bR(c) == a then
+eN(c, a)
+elseif aq and j ~= false and not dq then
+Z(j, "c", c.b)
 end
-if not ao then
+if not aq then
 return 0
 end
-return dj and 1 or 3
+return dq and 1 or 3
 end
-local function bW(c, a)
+local function bU(c, a)
 if redis.call("ZREM", c.d, a) == 0 then
 return
 end
@@ -2252,458 +2252,458 @@ end
 if a == c.D then
 c.D = nil
 end
-if a == c.ak then
-c.ak = nil
+if a == c.am then
+c.am = nil
 end
 end
-local function bZ(c, a, g)
-local s = aG(c)
-local z = w() + g
-if z <= s[a] then
+local function bX(c, a, f)
+local r = aH(c)
+local z = w() + f
+if z <= r[a] then
 return
 end
-s[a] = z
-cA(c, bG(c))
-redis.call("ZADD", c.aa, z, a)
+r[a] = z
+cG(c, bE(c))
+redis.call("ZADD", c.ab, z, a)
 end
-local function dF(j, a)
+local function dL(i, a)
 local C
-C = j.C
-local dd = redis.call("ZSCORE", C, dG(a))
-return dd == false and 0 or tonumber(dd)
+C = i.C
+local dj = redis.call("ZSCORE", C, dM(a))
+return dj == false and 0 or tonumber(dj)
 end
-local function cC(c, a, z)
+local function cI(c, a, z)
 local aA = tonumber(string.match(a, ':[%l%d]+P(%d+):%d+$') or 0)
-aG(c)[a] = z
-local di = c.aQ
-di[#di + 1] = a
-c.aN = c.aN + tonumber(string.match(a, ':[%l%d]+P%d+:(%d+)$') or 0)
-if c.aY ~= aA then
-redis.call("SET", c.b, "semaphore:" .. string.format('%.0f', aA), "PXAT", bG(c))
+aH(c)[a] = z
+local dp = c.aR
+dp[#dp + 1] = a
+c.aO = c.aO + tonumber(string.match(a, ':[%l%d]+P%d+:(%d+)$') or 0)
+if c.aZ ~= aA then
+redis.call("SET", c.b, "semaphore:" .. string.format('%.0f', aA), "PXAT", bE(c))
 end
-if not c.bs then
-redis.call("UNLINK", c.aa)
+if not c.br then
+redis.call("UNLINK", c.ab)
 end
-redis.call("ZADD", c.aa, z, a)
-if not c.bs then
-redis.call("PEXPIREAT", c.aa, z)
+redis.call("ZADD", c.ab, z, a)
+if not c.br then
+redis.call("PEXPIREAT", c.ab, z)
 end
-c.bs = true
-c.aY = aA
-bW(c, a)
+c.br = true
+c.aZ = aA
+bU(c, a)
 end
-local function cc(c, aJ, g)
-if g == nil then
-g = 0
+local function ca(c, aK, f)
+if f == nil then
+f = 0
 end
-local function eg(c, aJ, g)
+local function eo(c, aK, f)
 local o = w()
-local aV = false
+local aW = false
 local aw = false
-local cR = 0
+local cX = 0
 local ay = 0
-local W = ({})
-local function fe(c, a, z)
-aG(c)[a] = z
-redis.call("ZADD", c.aa, z, a)
-cA(c, bG(c))
+local Y = ({})
+local function fq(c, a, z)
+aH(c)[a] = z
+redis.call("ZADD", c.ab, z, a)
+cG(c, bE(c))
 end
-while cR < 32 do
+while cX < 32 do
 if ay >= 100 then
-local cu
-if aJ == nil then
-cu = da(c)
+local cw
+if aK == nil then
+cw = dg(c)
 else
-cu = false
+cw = false
 end
-local f = cu
-if f ~= false then
-Y(f, "g", c.b)
+local j = cw
+if j ~= false then
+Z(j, "g", c.b)
 end
-return {bK = aV, aw = aw, aC = true}
+return {bI = aW, aw = aw, aC = true}
 end
-local cl = bT(c)
+local cl = bR(c)
 if not cl then
 local co
-if aV then
+if aW then
 co = nil
 else
-co = aJ
+co = aK
 end
 cl = co
 end
 local l = cl
 if l == nil then
-return {bK = aV, aw = aw, aC = false}
+return {bI = aW, aw = aw, aC = false}
 end
-local bz = tonumber(string.match(l, ':[%l%d]+P%d+:(%d+)$') or 0)
+local by = tonumber(string.match(l, ':[%l%d]+P%d+:(%d+)$') or 0)
 local aA = tonumber(string.match(l, ':[%l%d]+P(%d+):%d+$') or 0)
-local dz = bz > 0 and bz <= aA
-if not dz or bz > aA - c.aN then
-if dz and (l == aJ or dF(c, l) > o) then
-return {bK = aV, aw = aw, aC = false}
+local dF = by > 0 and by <= aA
+if not dF or by > aA - c.aO then
+if dF and (l == aK or dL(c, l) > o) then
+return {bI = aW, aw = aw, aC = false}
 end
-bW(c, l)
+bU(c, l)
 ay = ay + 1
-elseif l == aJ then
-cC(c, l, o + g)
-aV = true
+elseif l == aK then
+cI(c, l, o + f)
+aW = true
 else
-local k = S(l) or ""
-cC(c, l, o + 1750)
-if W[k] ~= false then
-W[k] = Y(l, "g", c.b) ~= 0
+local k = U(l) or ""
+cI(c, l, o + 1750)
+if Y[k] ~= false then
+Y[k] = Z(l, "g", c.b) ~= 0
 end
-if not W[k] then
-fe(c, l, o + 150)
+if not Y[k] then
+fq(c, l, o + 150)
 aw = true
 end
-cR = cR + 1
+cX = cX + 1
 end
 end
-return {bK = aV, aw = aw, aC = false}
+return {bI = aW, aw = aw, aC = false}
 end
-local aV = eg(c, aJ, g)
-local function by(b, d)
-local be = ({})
+local aW = eo(c, aK, f)
+local function bx(b, d)
+local bf = ({})
 for aE, a in ipairs(redis.call("ZRANGE", d, "0", "15")) do
 local k = string.sub(a, 1, 22)
-if be[k] ~= true and Y(a, "g", b) ~= 0 then
+if bf[k] ~= true and Z(a, "g", b) ~= 0 then
 return
 end
-be[k] = true
+bf[k] = true
 end
 end
-if aV.aw then
-by(c.b, c.d)
+if aW.aw then
+bx(c.b, c.d)
 end
-return aV
+return aW
 end
-local function V(r)
-local function an(i)
-local m = i == false and 0 or tonumber(string.match(i, '^[%d.eE+-]+$') or '')
+local function X(q)
+local function ap(h)
+local m = h == false and 0 or tonumber(string.match(h, '^[%d.eE+-]+$') or '')
 if m == nil or m < 0 or m >= 9007199250000000 or m ~= math.floor(m) then
 return nil
 end
 return m
 end
-local function bo(J)
-local i, z = string.match(J, '^(%d+)~(%d+)$')
-local cp
-if i == nil then
-cp = nil
+local function bm(K)
+local h, z = string.match(K, '^(%d+)~(%d+)$')
+local ai
+if h == nil then
+ai = nil
 else
-cp = an(i)
+ai = ap(h)
 end
-local m = cp
-local function aM(H)
-error({err = ("BADFENCE The fencing counter is not a safe whole number. Delete the key \\"" .. H) .. "\\"."}, 0)
+local m = ai
+local function aN(I)
+error({err = ("BADFENCE The fencing counter is not a safe whole number. Delete the key \\"" .. I) .. "\\"."}, 0)
 end
 if m == nil then
-aj(J)
-return aM(F)
+al(K)
+return aN(F)
 end
 if w() < tonumber(z) then
-ae = "~" .. z
+aj = "~" .. z
 end
 return m
 end
-if f == nil then
-local o = M()
-local i = o[1] .. (#o[2] == 6 and o[2] or string.format('%06d', o[2]))
-local J = aj(i)
-local R = an(J)
-if R == nil then
-R = bo(J)
+if s == nil then
+local o = N()
+local h = o[1] .. (#o[2] == 6 and o[2] or string.format('%06d', o[2]))
+local K = al(h)
+local T = ap(K)
+if T == nil then
+T = bm(K)
 end
-f = R
-local p = tonumber(i)
-local aF = ae ~= ""
-ai = p
-if (fenceMs ~= nil or aF) and f < p then
-f = p + r - 1
-if aF then
-ai = nil
+s = T
+local H = tonumber(h)
+local aG = aj ~= ""
+ak = H
+if (fenceMs ~= nil or aG) and s < H then
+s = H + q - 1
+if aG then
+ak = nil
 end
-return p
+return H
 end
-if f <= p - r then
-f = p
-return p - r + 1
+if s <= H - q then
+s = H
+return H - q + 1
 end
 end
-local l = f + 1
-f = l + r - 1
+local l = s + 1
+s = l + q - 1
 return l
 end
-local function bJ(c, a)
-local k = S(a)
-local f = da(c)
-if f == false then
+local function bH(c, a)
+local k = U(a)
+local j = dg(c)
+if j == false then
 return 0
 end
-if S(f) ~= k then
+if U(j) ~= k then
 return 1
 end
 for aE, A in ipairs(redis.call("ZRANGE", c.d, "0", "32")) do
-if S(A) ~= k then
+if U(A) ~= k then
 return 1
 end
 end
 return 0
 end
-local function cN(c, a, aC)
+local function cT(c, a, aC)
 if aC then
 return 0
 end
 local l
-local s = aG(c)
-for aE, aK in ipairs(c.aQ) do
-local z = s[aK]
+local r = aH(c)
+for aE, aL in ipairs(c.aR) do
+local z = r[aL]
 if z ~= nil and (l == nil or z < l) then
 l = z
 end
 end
-local cv = bT(c)
-if cv ~= false and cv ~= a then
-local ce = dF(c, cv)
-if l == nil or ce < l then
-l = ce
+local cB = bR(c)
+if cB ~= false and cB ~= a then
+local cc = dL(c, cB)
+if l == nil or cc < l then
+l = cc
 end
 end
 return l == nil and -1 or math.max(l - w(), 0)
 end
-local function ee(c, y)
-local bg = y
-local a = bg.a
-local g = bg.g
-local u = bg.u
-local Q = y.x == "w"
+local function em(c, y)
+local ck = y
+local a = ck.a
+local f = ck.f
+local u = ck.u
+local S = y.x == "w"
 if ag(y.v) then
 return {14, w(), 0}
 end
-local s = aG(c)
-local function ek(c)
-if c.aY == nil or c.aN > 0 or redis.call("PTTL", c.b) ~= 0 then
+local r = aH(c)
+local function es(c)
+if c.aZ == nil or c.aO > 0 or redis.call("PTTL", c.b) ~= 0 then
 return
 end
-c.bs = false
-c.aY = nil
+c.br = false
+c.aZ = nil
 end
-ek(c)
-local function fh(c, a, Q)
-local ap = redis.call("PTTL", c.b)
-if not Q then
-return {3, ap, 1}
+es(c)
+local function ft(c, a, S)
+local ar = redis.call("PTTL", c.b)
+if not S then
+return {3, ar, 1}
 end
-cz(c, a)
-return {2, ap, 2}
+cF(c, a)
+return {2, ar, 2}
 end
-if c.bs and c.aN == 0 then
-return fh(c, a, Q)
+if c.br and c.aO == 0 then
+return ft(c, a, S)
 end
-c.bx = true
-if s[a] ~= nil then
-bW(c, a)
-bZ(c, a, g)
-cc(c)
-return {1, V(u), bJ(c, a)}
+c.bw = true
+if r[a] ~= nil then
+bU(c, a)
+bX(c, a, f)
+ca(c)
+return {1, X(u), bH(c, a)}
 end
-if bT(c) ~= false and redis.call("ZSCORE", c.d, a) ~= false then
-dn(c, a)
+if bR(c) ~= false and redis.call("ZSCORE", c.d, a) ~= false then
+du(c, a)
 end
-local dh = cc(c, a, g)
-local aJ = dh.bK
-local aC = dh.aC
-if aJ then
-return {1, V(u), bJ(c, a)}
+local dn = ca(c, a, f)
+local aK = dn.bI
+local aC = dn.aC
+if aK then
+return {1, X(u), bH(c, a)}
 end
-if not Q then
-return {3, cN(c, a, aC), 0}
+if not S then
+return {3, cT(c, a, aC), 0}
 end
-local eL = cz(c, a)
-return {2, cN(c, a, aC), eL}
+local eV = cF(c, a)
+return {2, cT(c, a, aC), eV}
 end
 if y.x == "a" or y.x == "w" then
-return ee(c, y)
+return em(c, y)
 end
-local function eR(c, j)
-local ad
-local g
+local function fb(c, i)
+local ae
+local f
 local a
-a = j.a
-g = j.g
-ad = j.ad
-local bi
-if c.aY == nil then
-bi = false
+a = i.a
+f = i.f
+ae = i.ae
+local cz
+if c.aZ == nil then
+cz = false
 else
-bi = redis.call("ZSCORE", c.aa, a)
+cz = redis.call("ZSCORE", c.ab, a)
 end
-local E = bi
-local cU = E == false and 0 or tonumber(E)
-if cU <= w() then
+local E = cz
+local da = E == false and 0 or tonumber(E)
+if da <= w() then
 return {6, 0, 0}
 end
-local z = w() + g
-if ad and z < cU then
-aG(c)[a] = 0
-bZ(c, a, g)
-elseif z > cU then
-if c.s ~= nil then
-c.s[a] = z
+local z = w() + f
+if ae and z < da then
+aH(c)[a] = 0
+bX(c, a, f)
+elseif z > da then
+if c.r ~= nil then
+c.r[a] = z
 end
 redis.call("PEXPIREAT", c.b, z, "GT")
-redis.call("PEXPIREAT", c.aa, z, "GT")
-redis.call("ZADD", c.aa, z, a)
+redis.call("PEXPIREAT", c.ab, z, "GT")
+redis.call("ZADD", c.ab, z, a)
 end
-return {7, bJ(c, a), 0}
+return {7, bH(c, a), 0}
 end
 if y.x == "n" then
-return eR(c, y)
+return fb(c, y)
 end
-local function dL(c, a)
-local s = aG(c)
-if s[a] == nil then
+local function dS(c, a)
+local r = aH(c)
+if r[a] == nil then
 return
 end
-s[a] = nil
-c.aN = c.aN - tonumber(string.match(a, ':[%l%d]+P%d+:(%d+)$') or 0)
-redis.call("ZREM", c.aa, a)
+r[a] = nil
+c.aO = c.aO - tonumber(string.match(a, ':[%l%d]+P%d+:(%d+)$') or 0)
+redis.call("ZREM", c.ab, a)
 end
-local function eB(c, j)
+local function eL(c, i)
 local v
-local U
-local g
+local W
+local f
 local a
-a = j.a
-g = j.g
-U = j.U
-v = j.v
+a = i.a
+f = i.f
+W = i.W
+v = i.v
 if ag(v) then
 return {14, w(), 0}
 end
-local s = aG(c)
-local dy = s[U] ~= nil
-if not dy and s[a] == nil then
+local r = aH(c)
+local dE = r[W] ~= nil
+if not dE and r[a] == nil then
 return {6, 0, 0}
 end
-c.bx = true
-if dy then
-bZ(c, U, g)
+c.bw = true
+if dE then
+bX(c, W, f)
 else
-dL(c, a)
-cC(c, U, w() + g)
+dS(c, a)
+cI(c, W, w() + f)
 end
-return {1, V(1), bJ(c, U)}
+return {1, X(1), bH(c, W)}
 end
 if y.x == "m" then
-return eB(c, y)
+return eL(c, y)
 end
-local function eP(c, j)
+local function eZ(c, i)
 local v
 local u
-local g
-local P
+local f
+local R
 local a
-a = j.a
-P = j.P
-g = j.g
-u = j.u
-v = j.v
-local bj
-if P == "" or ag(v) then
-bj = nil
+a = i.a
+R = i.R
+f = i.f
+u = i.u
+v = i.v
+local cy
+if R == "" or ag(v) then
+cy = nil
 else
-bj = P
+cy = R
 end
-local aI = bj
-local s = aG(c)
-local dt = c.aN > 0
-local cF = s[a] ~= nil
-c.bx = c.bx or dt
-if cF then
-dL(c, a)
+local aJ = cy
+local r = aH(c)
+local dz = c.aO > 0
+local cL = r[a] ~= nil
+c.bw = c.bw or dz
+if cL then
+dS(c, a)
 else
-bW(c, a)
+bU(c, a)
 end
-if not dt then
+if not dz then
 return {6, 0, 0}
 end
-if not cF or aI == nil then
-cc(c)
-return {cF and 4 or 6, 0, 0}
+if not cL or aJ == nil then
+ca(c)
+return {cL and 4 or 6, 0, 0}
 end
-local cH = s[aI] ~= nil
-if cH then
-bZ(c, aI, g)
+local cN = r[aJ] ~= nil
+if cN then
+bX(c, aJ, f)
 else
-cz(c, aI)
+cF(c, aJ)
 end
-local ea = cc
-local eb = c
+local eh = ca
+local ei = c
 local cm
-if cH then
+if cN then
 cm = nil
 else
-cm = aI
+cm = aJ
 end
-local dg = ea(eb, cm, g)
-local aJ = dg.bK
-local aC = dg.aC
-if aJ or cH then
-return {8, V(u), bJ(c, aI)}
+local dm = eh(ei, cm, f)
+local aK = dm.bI
+local aC = dm.aC
+if aK or cN then
+return {8, X(u), bH(c, aJ)}
 end
-return {2, cN(c, aI, aC), 0}
+return {2, cT(c, aJ, aC), 0}
 end
-return eP(c, y)
+return eZ(c, y)
 end
-local function eY(e)
-local am = 4 * e + 1
-if aB == nil or aB.b ~= KEYS[am + 1] then
+local function fk(e)
+local ao = 4 * e + 1
+if aB == nil or aB.b ~= KEYS[ao + 1] then
 if aB ~= nil then
-cY(aB)
+de(aB)
 end
-aB = fa(KEYS[am + 1], KEYS[am + 1 + 1], KEYS[am + 2 + 1], KEYS[am + 3 + 1])
+aB = fm(KEYS[ao + 1], KEYS[ao + 1 + 1], KEYS[ao + 2 + 1], KEYS[ao + 3 + 1])
 end
-return as(aB, ARGV[e + 1])
+return fj(aB, ARGV[e + 1])
 end
-local function fb(c)
-if c.s ~= nil and bG(c) == 0 then
-cY(c)
+local function fn(c)
+if c.r ~= nil and bE(c) == 0 then
+de(c)
 end
 end
-local function fc(er)
-if aB ~= nil and er then
-fb(aB)
+local function fo(eA)
+if aB ~= nil and eA then
+fn(aB)
 elseif aB ~= nil then
-cY(aB)
+de(aB)
 end
-return dR
+return dY
 end
-local function bk(L, e, q)
-L[3 * e + 1] = q[1]
-L[3 * e + 1 + 1] = q[2]
-L[3 * e + 2 + 1] = q[3]
+local function bi(M, e, p)
+M[3 * e + 1] = p[1]
+M[3 * e + 1 + 1] = p[2]
+M[3 * e + 2 + 1] = p[3]
 end
 do
 local e = 0
 while e < #ARGV do
-local q = bb(eY, e)
-local dx = q[1] == 9
-local fd = bb(fc, not dx and e < #ARGV - 1)
-if dx or fd[1] == 9 then
+local p = bc(fk, e)
+local dD = p[1] == 9
+local fp = bc(fo, not dD and e < #ARGV - 1)
+if dD or fp[1] == 9 then
 aB = nil
 end
-bk(L, e, q)
+bi(M, e, p)
 e = e + 1
 end
 end
-local function aU()
-if f ~= nil and f ~= ai then
-aj(string.format('%.0f', f))
+local function aV()
+if s ~= nil and s ~= ak then
+al(string.format('%.0f', s))
 end
 end
-aU()
-return L`,
+aV()
+return M`,
 );

@@ -2,19 +2,19 @@ import { redis, type Time } from './server.js';
 import { toNumber } from './host.js';
 
 /** The reply of TIME, read at most once in a call. */
-let clock: Time | undefined;
+let timeReply: Time | undefined;
 /** The same in milliseconds. */
 let clockMs: number | undefined;
 
 /** A new call begins. In Redis each call starts without a clock. */
 export function forgetTime(): void {
-  clock = undefined;
+  timeReply = undefined;
   clockMs = undefined;
 }
 
 export function time(): Time {
-  if (clock === undefined) clock = redis.call('TIME');
-  return clock;
+  if (timeReply === undefined) timeReply = redis.call('TIME');
+  return timeReply;
 }
 
 export function nowMs(): number {

@@ -8,7 +8,7 @@ import { decimalOf, digits, markParts, sixDigits, toNumber } from './host.js';
 export const FENCE_LIMIT = 9_007_199_250_000_000;
 
 /** The last token that was issued, in this call or before; undefined until the counter is read. */
-let last: number | undefined;
+let lastToken: number | undefined;
 /** The number that the counter has; undefined if it must be written again. */
 let saved: number | undefined;
 /** The mark of instances with one counter per lock, if the shared counter has one: `~<end in ms>`. */
@@ -16,7 +16,7 @@ let mark = '';
 
 /** A new call begins. In Redis each call starts without a counter. */
 export function forgetCounter(): void {
-  last = undefined;
+  lastToken = undefined;
   saved = undefined;
   mark = '';
 }
@@ -58,39 +58,39 @@ function markedNumber(before: string): number {
  * instead.
  */
 export function fencingTokens(count: number): number {
-  if (last === undefined) {
+  if (lastToken === undefined) {
     // One command reads and writes the counter. It writes the clock, because the counter is rarely ahead of it.
     const now = time();
     const text = now[0] + (now[1].length === 6 ? now[1] : sixDigits(now[1]));
     const before = swapFence(text);
     let issued = fenceNumber(before);
     if (issued === undefined) issued = markedNumber(before as string);
-    last = issued;
+    lastToken = issued;
     const clock = toNumber(text);
     const isMarked = mark !== '';
     saved = clock;
-    if ((fenceMs !== undefined || isMarked) && last < clock) {
-      last = clock + count - 1;
+    if ((fenceMs !== undefined || isMarked) && lastToken < clock) {
+      lastToken = clock + count - 1;
       // The counter is written again, with its mark.
       if (isMarked) saved = undefined;
       return clock;
     }
-    if (last <= clock - count) {
-      last = clock;
+    if (lastToken <= clock - count) {
+      lastToken = clock;
       return clock - count + 1;
     }
   }
-  const first = last + 1;
-  last = first + count - 1;
+  const first = lastToken + 1;
+  lastToken = first + count - 1;
   return first;
 }
 
 /** Counts a token as issued: later tokens of this call are larger. */
 export function raiseTo(issued: number): void {
-  if (last === undefined || last < issued) last = issued;
+  if (lastToken === undefined || lastToken < issued) lastToken = issued;
 }
 
 /** Writes the counter at the end of a call, if its number changed. */
 export function saveFence(): void {
-  if (last !== undefined && last !== saved) swapFence(digits(last));
+  if (lastToken !== undefined && lastToken !== saved) swapFence(digits(lastToken));
 }

@@ -88,13 +88,13 @@ function runAlone(lock: string, queue: string, text: string): number | undefined
 
 /** A single command, whose error is that of the call. */
 function runOne(lock: string, queue: string, text: string): Reply {
-  const reply = run(lock, queue, text);
+  const reply = runExclusive(lock, queue, text);
   saveFence();
   return reply;
 }
 
 /** Runs a command; see `runLocks`. */
-function run(lock: string, queue: string, text: string): Reply {
+function runExclusive(lock: string, queue: string, text: string): Reply {
   const [name, token, first, second, third, fourth] = wordsOf(text);
   if (name === undefined) throw 'unknown command';
   if (name === 'a' || name === 'w') return acquire(lock, queue, token, first, second, third, name === 'w');
@@ -155,8 +155,8 @@ function runAll(ran: number): Replies {
   const replies: Replies = [];
   for (let i = 0; i < ARGV.length; i += 1) {
     let reply: Reply = [FREE, 0, 0];
-    if (i >= ran) reply = safely(run, KEYS[2 * i + 1], KEYS[2 * i + 2], ARGV[i]);
-    else if (firstLetter(ARGV[i]) !== 'd') reply = granted(ARGV[i]);
+    if (i >= ran) reply = safely(runExclusive, KEYS[2 * i + 1], KEYS[2 * i + 2], ARGV[i]);
+    else if (firstLetter(ARGV[i]) !== 'd') reply = grantedReply(ARGV[i]);
     addReply(replies, i, reply);
   }
   saveFence();
@@ -164,7 +164,7 @@ function runAll(ran: number): Replies {
 }
 
 /** The reply to an acquire that has run. */
-function granted(text: string): Reply {
+function grantedReply(text: string): Reply {
   const [, , , block] = wordsOf(text);
   return [GRANTED, fencingTokens(toNumber(block)), 0];
 }

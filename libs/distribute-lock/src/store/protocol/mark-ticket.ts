@@ -11,11 +11,11 @@ import { ARGV, KEYS, redis } from './server.js';
  */
 export function runMarkTicket(): Replies {
   const [record] = KEYS;
-  const [mark] = ARGV;
+  const [letter] = ARGV;
   const before = redis.call('GET', record);
   if (before === false) return [];
   const leftMs = redis.call('PTTL', record);
   if (leftMs <= 0) return [];
-  redis.call('SET', record, before + mark, 'PX', leftMs);
+  redis.call('SET', record, before + letter, 'PX', leftMs);
   return [before, leftMs];
 }

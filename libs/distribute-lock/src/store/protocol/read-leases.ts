@@ -17,7 +17,7 @@ export interface ReadWriteKeys {
 }
 
 /** Maximum number of expired leases that one call removes. */
-const MOST_REMOVED = 100;
+const MOST_READERS_REMOVED = 100;
 /** Maximum number of readers admitted at once; each reader that enters admits the next ones. */
 export const MOST_LET_IN = 100;
 
@@ -52,7 +52,7 @@ export function lend({ readers }: ReadWriteKeys, token: string, ms: number): voi
  * @returns false if no lease is left: the lock is then free
  */
 export function settleReaders({ lock, readers, gate }: ReadWriteKeys): boolean {
-  removeAll(readers, redis.call('ZRANGE', readers, '-inf', nowMs(), 'BYSCORE', 'LIMIT', 0, MOST_REMOVED));
+  removeAll(readers, redis.call('ZRANGE', readers, '-inf', nowMs(), 'BYSCORE', 'LIMIT', 0, MOST_READERS_REMOVED));
   const last = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES');
   if (last.length === 0 || toNumber(last[1]) <= nowMs()) {
     redis.call('UNLINK', lock, gate, readers);

@@ -41,14 +41,14 @@ export function runReadWrites(): Replies {
   for (let i = 0; i < ARGV.length; i += 1) {
     const at = 4 * i + 1;
     const keys = { lock: KEYS[at], queue: KEYS[at + 1], readers: KEYS[at + 2], gate: KEYS[at + 3] };
-    const reply = safely(run, keys, ARGV[i]);
+    const reply = safely(runReadWrite, keys, ARGV[i]);
     addReply(replies, i, reply);
   }
   saveFence();
   return replies;
 }
 
-function run(keys: ReadWriteKeys, text: string): Reply {
+function runReadWrite(keys: ReadWriteKeys, text: string): Reply {
   const command = commandOf(text);
   const { name } = command;
   if (name === 'a' || name === 'w') return enter(keys, command);

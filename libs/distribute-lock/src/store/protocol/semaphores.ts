@@ -67,7 +67,7 @@ function runStep(i: number): Reply {
     if (present !== undefined) settleSemaphore(present);
     present = semaphoreOf(KEYS[at], KEYS[at + 1], KEYS[at + 2], KEYS[at + 3]);
   }
-  return run(present, ARGV[i]);
+  return runSemaphore(present, ARGV[i]);
 }
 
 /** Any reply but a refusal. */
@@ -80,7 +80,7 @@ function settlePresent(later: boolean): Reply {
   return SETTLED;
 }
 
-function run(state: Semaphore, text: string): Reply {
+function runSemaphore(state: Semaphore, text: string): Reply {
   const command = commandOf(text);
   if (command.name === 'a' || command.name === 'w') return acquirePermits(state, command);
   if (command.name === 'n') return renewPermits(state, command);
