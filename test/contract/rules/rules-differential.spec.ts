@@ -1,7 +1,6 @@
 import { Redis } from 'ioredis';
 
 import * as scripts from '../../../libs/distribute-lock/src/store/generated/lua-scripts.js';
-import type { LuaScript } from '../../../libs/distribute-lock/src/store/lua-script.js';
 import { FENCE_TTL_MS } from '../../../libs/distribute-lock/src/store/protocol.js';
 import type * as RunScript from '../../support/run-script.js';
 import type { ScriptName } from '../../support/run-script.js';
@@ -19,19 +18,9 @@ const { numRuns: SEQUENCES, seed = Date.now() % 1e9 } = runsOf(
 );
 const STEPS = 40;
 
-/** The scripts of the package. */
-const SCRIPTS: Readonly<Record<ScriptName, LuaScript>> = {
-  'delete-foreign': scripts.deleteForeignScript,
-  'mark-ticket': scripts.markTicketScript,
-  lock: scripts.lockScript,
-  'mark-counter': scripts.markCounterScript,
-  members: scripts.membersScript,
-  'multi-key': scripts.multiKeyScript,
-  quorum: scripts.quorumScript,
-  readwrite: scripts.readwriteScript,
-  semaphore: scripts.semaphoreScript,
-};
-const NAMES = Object.keys(SCRIPTS) as ScriptName[];
+/** The scripts of the package that run a rule with locks. */
+const SCRIPTS = Object.values(scripts).filter(({ name }) => name !== 'check-inbox');
+const NAMES = SCRIPTS.map(({ name }) => name as ScriptName);
 
 const LAYOUTS = {
   onePrimary: { counted: true, sharded: false },
@@ -40,11 +29,10 @@ const LAYOUTS = {
 } as const;
 type Layout = keyof typeof LAYOUTS;
 
-const textOf = (name: ScriptName, layout: Layout): string =>
-  (layout === 'onePrimary' ? SCRIPTS[name] : SCRIPTS[name][layout]).lua;
-
-const load = (redis: Redis, layout: Layout) =>
-  runnerIn(redis, Object.fromEntries(NAMES.map((name) => [name, textOf(name, layout)])), keysOfSteps());
+const load = (redis: Redis, layout: Layout) => {
+  const texts = SCRIPTS.map((script) => [script.name, (layout === 'onePrimary' ? script : script[layout]).lua]);
+  return runnerIn(redis, Object.fromEntries(texts), keysOfSteps());
+};
 
 const sequenceOf = (number: number, layout: Layout, only?: ScriptName): Sequence => {
   const steps = new Steps(new Random(number), { bySlot: layout !== 'onePrimary' }, only);
