@@ -15,29 +15,20 @@ export class LuaText {
 
 /** A script in Redis. Its text is for one primary; the variants differ in the settings at its beginning. */
 export class LuaScript extends LuaText {
-  private ofCluster: LuaText | undefined;
-  private ofLargeCluster: LuaText | undefined;
+  /** For Redis Cluster: PUBLISH does not count all receivers, and each lock has a counter of fencing tokens. */
+  readonly cluster = new LuaText(
+    this.lua
+      .replace('local counted = true', 'local counted = false')
+      .replace('local fenceMs = nil', `local fenceMs = '${FENCE_TTL_MS}'`),
+  );
+
+  /** For a large Redis Cluster: messages go to a channel in the slot of the lock first. */
+  readonly largeCluster = new LuaText(this.cluster.lua.replace('local sharded = false', 'local sharded = true'));
 
   constructor(
     readonly name: string,
     lua: string,
   ) {
     super(lua);
-  }
-
-  /** For Redis Cluster: PUBLISH does not count all receivers, and each lock has a counter of fencing tokens. */
-  get cluster(): LuaText {
-    return (this.ofCluster ??= new LuaText(
-      this.lua
-        .replace('local counted = true', 'local counted = false')
-        .replace('local fenceMs = nil', `local fenceMs = '${FENCE_TTL_MS}'`),
-    ));
-  }
-
-  /** For a large Redis Cluster: messages go to a channel in the slot of the lock first. */
-  get largeCluster(): LuaText {
-    return (this.ofLargeCluster ??= new LuaText(
-      this.cluster.lua.replace('local sharded = false', 'local sharded = true'),
-    ));
   }
 }
