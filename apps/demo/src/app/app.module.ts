@@ -25,6 +25,7 @@ import { OrdersService } from '../orders/orders.service.js';
 import { PostTestController } from '../post-test/post-test.controller.js';
 import { RemindersController } from '../reminders/reminders.controller.js';
 import { ReportsController } from '../reports/reports.controller.js';
+import { SeatsController } from '../seats/seats.controller.js';
 import { DemoSettings } from '../settings/demo-settings.js';
 import { TransfersController } from '../transfers/transfers.controller.js';
 import { UnlockedController } from '../unlocked/unlocked.controller.js';
@@ -46,6 +47,7 @@ const CONTROLLERS = [
   ExportsController,
   TransfersController,
   RemindersController,
+  SeatsController,
   UnlockedController,
   ControlsController,
 ];
