@@ -97,6 +97,16 @@ describe('lease.detach()', () => {
     await (await there.acquire('k')).release();
   });
 
+  it('refuses a second call before the first one has ended', async () => {
+    const { here, there } = start();
+    const lease = await here.acquire('k');
+    const [first, second] = await Promise.allSettled([lease.detach({ ttl: '10m' }), lease.detach({ ttl: '10m' })]);
+    expect(second).toMatchObject({ status: 'rejected', reason: { code: 'LOCK_USAGE' } });
+    expect(first.status).toBe('fulfilled');
+    const ticket = (first as PromiseFulfilledResult<string>).value;
+    expect((await attach(there, ticket)).isHeld()).toBe(true);
+  });
+
   it('rejects, and holds nothing, when release() comes before the command', async () => {
     const { clock, here, there } = start();
     const lease = await here.acquire('k');

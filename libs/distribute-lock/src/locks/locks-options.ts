@@ -147,7 +147,7 @@ export interface LocksOptions {
    */
   readonly maxWaiters?: number | MaxWaiters;
   /**
-   * How many locks may outlast their work (`minHold`, `release: 'expire'`). A call counts from its start until
+   * How many locks may outlast their work (`minHold`, `release: 'expire'`, `detach()`). A call counts from its start until
    * its key is free; with `release: 'expire'` until ten seconds after its `ttl`. Further calls get a `LockUnavailableError` before
    * their work runs.
    * @defaultValue `10000`

@@ -50,6 +50,8 @@ export class LeaseHandle extends Lease implements Holder {
   left = false;
   private downgrading: Promise<void> | undefined;
   private detaching: Promise<void> | undefined;
+  /** A call of `detach()` has not ended. */
+  private leavesProcess = false;
   /** The latest change (`extend`, `downgrade`) that has not finished. */
   private changing: Promise<void> | undefined;
   /** The write grant that a downgrade in progress is about to replace. */
@@ -302,7 +304,12 @@ export class LeaseHandle extends Lease implements Holder {
     const { ttl } = Object(options) as DetachOptions;
     const ttlMs = durationMs('ttl', ttl, MIN_TTL_MS, LONGEST_DETACHED_MS);
     for (const lease of leases) lease.checkDetachable();
-    return leases[0].engine.detach(leases, ttlMs);
+    for (const lease of leases) lease.leavesProcess = true;
+    try {
+      return await leases[0].engine.detach(leases, ttlMs);
+    } finally {
+      for (const lease of leases) lease.leavesProcess = false;
+    }
   }
 
   private checkDetachable(): void {
@@ -310,13 +317,14 @@ export class LeaseHandle extends Lease implements Holder {
     this.checkHeld('detach()');
     if (this.readsOnly)
       throw notDetachable(this.call, 'readers of a process share a lease. Use a semaphore, or a row in a database');
+    if (this.leavesProcess) throw notDetachable(this.call, 'detach() was called before, and has not ended');
     if (this.nested !== undefined && this.nested.all > 0)
       throw notDetachable(this.call, 'a nested call still holds it; wait for its end before you detach');
   }
 
   /** Replaces the owner token by `replace`, after the changes before. */
   detachBy(replace: () => Promise<void>): Promise<void> {
-    this.detaching ??= this.inTurn('detach()', replace).finally(() => (this.detaching = undefined));
+    this.detaching = this.inTurn('detach()', replace).finally(() => (this.detaching = undefined));
     return this.detaching;
   }
 
