@@ -1,13 +1,13 @@
 import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
 import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
-import type { LeaseHandle } from '../../../libs/distribute-lock/src/engine/lease/lease-handle.js';
+import { Locks as Door } from '../../../libs/distribute-lock/src/locks/locks.js';
 import { parentProcess } from '../../support/parent-process.js';
 import { openLocks, type Connection, type StoreSettings } from './lock-engine.js';
 import { abort as abortNow, crowd } from './crowd.js';
 import { calls, loop, Meter } from './load.js';
 import { fight, flood } from './loops.js';
 import { monotonicMs } from '../../support/monotonic.js';
-import type { Commands, LeaseNumber } from './lock-process.js';
+import type { Commands, Held, LeaseNumber } from './lock-process.js';
 
 /** Executes lock commands of its parent process and reports when they were done. Ends after its shutdown. */
 const parent = parentProcess<{ call: { id: number; name: keyof Commands; args: unknown } }>();
@@ -25,11 +25,18 @@ const locks = openLocks(
   JSON.parse(process.env['LOCK_STORE'] ?? '{}') as StoreSettings,
 );
 const awake = setInterval(() => {}, 60_000);
-const leases: LeaseHandle[] = [];
+const door = new Door(() => locks.engine);
+const leases: Lease[] = [];
 const aborts = new Map<string, AbortController>();
 let meter: Meter | undefined;
 
 const heldAt = (lease: Lease) => ({ held: lease.isHeld(), at: monotonicMs() });
+
+function keep(lease: Lease): Held {
+  const { fencingToken, fencingTokens } = lease;
+  const number = (leases.push(lease) - 1) as LeaseNumber;
+  return { lease: number, fencingToken, fencingTokens: Object.fromEntries(fencingTokens), at: monotonicMs() };
+}
 
 /** Blocks the thread, so that no timer runs and no socket is read. */
 function block(ms: number): void {
@@ -130,9 +137,21 @@ const commands: Commands = {
     await afterStandstill(ms);
     return heldAt(leases[lease]);
   },
-  async acquireMultiKey({ keys, ...options }) {
-    await locks.acquireMultiKey(keys, options);
-    return { at: monotonicMs() };
+  acquireMultiKey: async ({ keys, ...options }) => keep(await locks.acquireMultiKey(keys, options)),
+  async detach({ lease, ttl }) {
+    const from = monotonicMs();
+    const ticket = await leases[lease].detach({ ttl });
+    return { ticket, from, at: monotonicMs() };
+  },
+  attach: async ({ ticket, ...options }) => keep(await door.attach(ticket, options)),
+  async cancel({ ticket }) {
+    const cancelled = await door.cancel(ticket);
+    return { cancelled, at: monotonicMs() };
+  },
+  async standStill({ ms }) {
+    // Synchronous, as it is a pipe.
+    process.stdout.write('blocked\n');
+    block(ms);
   },
   fight: (plan) => fight(locks, plan),
   flood: (plan) => flood(locks, plan),
@@ -154,8 +173,9 @@ parent.on('call', ({ id, name, args }) => {
   );
 });
 
-function describe(error: unknown): { code: string; message: string } {
-  return { code: isLockError(error) ? error.code : 'none', message: String(error) };
+function describe(error: unknown): { code: string; reason?: string; message: string } {
+  const reason = isLockError(error, 'LEASE_LOST') ? { reason: error.reason } : {};
+  return { code: isLockError(error) ? error.code : 'none', ...reason, message: String(error) };
 }
 
 await locks.engine.connect();

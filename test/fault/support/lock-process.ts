@@ -1,4 +1,6 @@
+import type { AttachOptions } from '../../../libs/distribute-lock/src/locks/locks.js';
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
+import type { Duration } from '../../../libs/distribute-lock/src/options/values.js';
 import { bundled } from '../../support/bundled.js';
 import { SecondProcess } from '../../support/second-process.js';
 import type { crowd, CrowdPlan } from './crowd.js';
@@ -15,6 +17,9 @@ export interface Granted {
   /** On the monotonic clock, like every `at` in this file. */
   readonly at: number;
 }
+
+/** A lease, which may be of several keys. */
+export type Held = Omit<Granted, 'ownerToken'> & { readonly fencingTokens: Readonly<Record<string, number>> };
 
 interface HeldAt {
   readonly held: boolean;
@@ -48,7 +53,13 @@ export interface Commands {
   /** Reads the lease in the first turn after the process was stopped or blocked for longer than `ms`. */
   afterStandstill(request: { ms: number; lease: LeaseNumber }): Promise<HeldAt>;
   /** Acquires several keys in one call. */
-  acquireMultiKey(request: Omit<AcquireOptions, 'signal'> & { keys: readonly string[] }): Promise<{ at: number }>;
+  acquireMultiKey(request: Omit<AcquireOptions, 'signal'> & { keys: readonly string[] }): Promise<Held>;
+  /** The hold ends at `from` here, before the command is sent. */
+  detach(request: { lease: LeaseNumber; ttl: Duration }): Promise<{ ticket: string; from: number; at: number }>;
+  attach(request: Omit<AttachOptions, 'signal'> & { ticket: string }): Promise<Held>;
+  cancel(request: { ticket: string }): Promise<{ cancelled: boolean; at: number }>;
+  /** Prints `blocked`, and blocks the event loop. */
+  standStill(request: { ms: number }): Promise<void>;
   fight(plan: FightPlan): ReturnType<typeof fight>;
   flood(plan: FloodPlan): ReturnType<typeof flood>;
   loop(plan: LoopPlan): ReturnType<typeof loop>;
@@ -64,6 +75,8 @@ export interface Commands {
 /** The properties of a reply beside its result. */
 export interface Refusal extends Error {
   readonly code: string;
+  /** Of a `LeaseLostError`. */
+  readonly reason?: string;
   /** When the error occurred in the process. */
   readonly at: number;
 }
@@ -72,7 +85,7 @@ interface Answer {
   readonly id: number;
   readonly at: number;
   readonly result?: unknown;
-  readonly error?: { code: string; message: string };
+  readonly error?: { code: string; reason?: string; message: string };
 }
 
 const SCRIPT = new URL('./lock-process.child.ts', import.meta.url);
@@ -103,7 +116,7 @@ export class LockProcess extends SecondProcess<Received, Sent> {
       this.open.set(id, ({ result, error, at }) => {
         this.open.delete(id);
         if (error === undefined) resolve(result);
-        else reject(Object.assign(new Error(error.message), { code: error.code, at }));
+        else reject(Object.assign(new Error(error.message), { ...error, at }));
       });
     });
     return answered as ReturnType<Commands[Name]>;

@@ -217,7 +217,9 @@ export class Attaching {
     const now = await this.ticketsFor('attach()')
       .mark(id, 'used')
       .catch(() => undefined);
-    if (now !== undefined && now.marks > 1) return 'used';
+    // This call has marked it once.
+    if (now !== undefined && now.uses > 1) return 'used';
+    if (now?.isReleased === true) return 'released';
     return taken ? 'taken' : 'released';
   }
 

@@ -164,8 +164,10 @@ export type TicketFate = 'kept' | 'used' | 'released';
 export interface TicketRecord {
   readonly text: string;
   readonly fate: TicketFate;
-  /** Number of calls that have marked it. */
-  readonly marks: number;
+  /** Number of calls that have marked it as used. */
+  readonly uses: number;
+  /** Whether a call has marked it as released. */
+  readonly isReleased: boolean;
   /** Milliseconds until the record ends. */
   readonly leftMs: number;
 }

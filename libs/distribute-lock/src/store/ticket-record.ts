@@ -15,5 +15,7 @@ const fateOf = (marks: string): TicketFate => {
 /** The record with this value; `undefined` if there is none, or a value of another origin. */
 export function ticketRecord(value: unknown, leftMs: number): TicketRecord | undefined {
   const [, text, marks = ''] = (typeof value === 'string' && RECORD.exec(value)) || [];
-  return text === undefined ? undefined : { text, fate: fateOf(marks), marks: marks.length, leftMs };
+  if (text === undefined) return undefined;
+  const uses = marks.split(LETTERS.used).length - 1;
+  return { text, fate: fateOf(marks), uses, isReleased: marks.includes(LETTERS.released), leftMs };
 }
