@@ -171,38 +171,42 @@ describe('P32: a ticket that one process attaches while another cancels it', () 
   it.each([
     ['one key', 1],
     ['three keys', 3],
-  ])('is either continued or cancelled, in each of 100 races: %s', async (_, count) => {
-    const [from, one, two, third] = await startAll();
-    const lanes = await inLanes(100, async (key, round) => {
-      const keys = Array.from({ length: count }, (_key, i) => `${key}-${i}`);
-      const first = await from.do('acquireMultiKey', { keys, ttl, wait: ttl });
-      const { ticket } = await from.do('detach', { lease: first.lease, ttl });
-      const waiting = third.do('acquireMultiKey', { keys, ttl, wait: ttl });
-      const cancel = (): Promise<{ cancelled: boolean }> => two.do('cancel', { ticket });
-      const early = round % 2 === 0 ? cancel() : undefined;
-      const attach = one.do('attach', { ticket, ttl });
-      const [attached, cancelled] = await Promise.allSettled([attach, early ?? cancel()]);
-      if (cancelled.status === 'rejected') throw cancelled.reason;
-      const isCancelled = cancelled.value.cancelled;
-      let token = first.fencingToken;
-      if (attached.status === 'fulfilled') {
-        const lease = attached.value;
-        expect(isCancelled).toBe(false);
-        expect(await one.do('isHeld', lease)).toMatchObject({ held: true });
-        expect(lease.fencingToken).toBeGreaterThan(token);
-        token = lease.fencingToken;
-        await one.do('release', lease);
-      } else {
-        expect(isCancelled).toBe(true);
-        expect(attached.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'released' });
-      }
-      const last = await waiting;
-      expect(last.fencingToken).toBeGreaterThan(token);
-      await third.do('release', last);
-      return isCancelled;
-    });
-    const all = lanes.flat();
-    expect(all).toHaveLength(100);
-    for (const outcome of [true, false]) expect(all).toContain(outcome);
-  }, 120_000);
+  ])(
+    'is either continued or cancelled, in each of 100 races: %s',
+    async (_, count) => {
+      const [from, one, two, third] = await startAll();
+      const lanes = await inLanes(100, async (key, round) => {
+        const keys = Array.from({ length: count }, (_key, i) => `${key}-${i}`);
+        const first = await from.do('acquireMultiKey', { keys, ttl, wait: ttl });
+        const { ticket } = await from.do('detach', { lease: first.lease, ttl });
+        const waiting = third.do('acquireMultiKey', { keys, ttl, wait: ttl });
+        const cancel = (): Promise<{ cancelled: boolean }> => two.do('cancel', { ticket });
+        const early = round % 2 === 0 ? cancel() : undefined;
+        const attach = one.do('attach', { ticket, ttl });
+        const [attached, cancelled] = await Promise.allSettled([attach, early ?? cancel()]);
+        if (cancelled.status === 'rejected') throw cancelled.reason;
+        const isCancelled = cancelled.value.cancelled;
+        let token = first.fencingToken;
+        if (attached.status === 'fulfilled') {
+          const lease = attached.value;
+          expect(isCancelled).toBe(false);
+          expect(await one.do('isHeld', lease)).toMatchObject({ held: true });
+          expect(lease.fencingToken).toBeGreaterThan(token);
+          token = lease.fencingToken;
+          await one.do('release', lease);
+        } else {
+          expect(isCancelled).toBe(true);
+          expect(attached.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'released' });
+        }
+        const last = await waiting;
+        expect(last.fencingToken).toBeGreaterThan(token);
+        await third.do('release', last);
+        return isCancelled;
+      });
+      const all = lanes.flat();
+      expect(all).toHaveLength(100);
+      for (const outcome of [true, false]) expect(all).toContain(outcome);
+    },
+    120_000,
+  );
 });
