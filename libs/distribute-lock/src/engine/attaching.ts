@@ -146,9 +146,9 @@ export class Attaching {
   }
 
   private partsOf(found: FoundTicket, call: AttachCall): Part[] {
-    const { id, lease, record } = found;
-    const { kind, keys, permits, weight, heldMs, ttlMs } = lease;
-    const detachedMs = Math.max(0, ttlMs + RECORD_EXTRA_MS - record.leftMs);
+    const { id, lease } = found;
+    const { kind, keys, permits, weight, heldMs } = lease;
+    const detachedMs = detachedMsOf(found);
     const maxHoldMs = Math.floor(call.options.maxHoldMs - heldMs - detachedMs);
     if (maxHoldMs <= 0) throw ticketLost('maxHold', lease);
     const options = { ...call.options, kind, permits, weight, maxHoldMs, waitMs: 0 };
@@ -180,7 +180,8 @@ export class Attaching {
   }
 
   /** Moves one key to this process; repeats the command while its lease would begin too late, as for other grants. */
-  private async move({ call, from, to }: Part, { id, lease, record }: FoundTicket): Promise<Grant> {
+  private async move({ call, from, to }: Part, found: FoundTicket): Promise<Grant> {
+    const { lease } = found;
     const { clock, watchdog } = this.context;
     const { key, options } = call;
     const { ttlMs } = planOf(options);
@@ -190,7 +191,7 @@ export class Attaching {
       const answer = await this.answer({ key, kind: lease.kind, ownerToken: from, to, ttlMs });
       if (answer.outcome === 'lost') {
         this.forget(from);
-        throw ticketLost(await this.reasonOf(record, id, answer.taken), lease);
+        throw ticketLost(await this.reasonOf(found, answer.taken), lease);
       }
       const grant = new Grant(watchdog.check, key, to, ttlMs, sentAt, answer.fencingToken, 1, answer.waiting);
       const leftMs = grant.validUntil - clock.now();
@@ -211,9 +212,10 @@ export class Attaching {
    * Why the detached token does not hold the key. Each call marks the record before it moves the lease, so a lease that no other
    * call has marked was not used: it ended, or an operator released it.
    */
-  private async reasonOf({ fate, leftMs }: TicketRecord, id: string, taken: boolean): Promise<LeaseLossReason> {
-    if (fate === 'used') return 'used';
-    if (leftMs <= RECORD_EXTRA_MS) return 'expired';
+  private async reasonOf(found: FoundTicket, taken: boolean): Promise<LeaseLossReason> {
+    const { id, record, lease } = found;
+    if (record.fate === 'used') return 'used';
+    if (detachedMsOf(found) >= lease.ttlMs) return 'expired';
     const now = await this.ticketsFor('attach()')
       .mark(id, 'used')
       .catch(() => undefined);
@@ -246,5 +248,8 @@ export class Attaching {
     });
   }
 }
+
+/** How long ago the lease was detached. */
+const detachedMsOf = ({ lease, record }: FoundTicket): number => Math.max(0, lease.recordMs - record.leftMs);
 
 const TOO_LATE = new Error('its answers came too late to prove the lease.');

@@ -8,10 +8,7 @@ import { Replacement } from './replacement.js';
 import { reportReleased } from './reports.js';
 import { type DetachedLease, newTicket, tokenOf } from './ticket.js';
 
-/**
- * The record of a ticket lasts this much longer than its lease: the command that detaches the lease comes later, and a process that
- * uses the ticket too late learns that it expired.
- */
+/** The record of a ticket lasts this much longer than its lease: a process that uses the ticket too late learns that it expired. */
 export const RECORD_EXTRA_MS = 5_000;
 
 /** What detaching needs of the engine. */
@@ -51,7 +48,7 @@ export class Detaching {
     try {
       const lease = detachedLeaseOf(leases, ttlMs);
       // The record comes first, so that no lease is detached without a ticket.
-      await tickets.keep(id, JSON.stringify(lease), ttlMs + RECORD_EXTRA_MS).catch((error: Error) => {
+      await tickets.keep(id, JSON.stringify(lease), lease.recordMs).catch((error: Error) => {
         throw unavailable(call, error, 'detached');
       });
       const tokens = leases.map((_, i) => tokenOf(id, lease, i));
@@ -89,6 +86,8 @@ export class Detaching {
 function detachedLeaseOf(leases: readonly LeaseHandle[], ttlMs: number): DetachedLease {
   const [{ call, heldMs }] = leases;
   const { kind, permits, weight } = call.options;
+  // The command that detaches the lease may be repeated until the present lease ends.
+  const laterMs = Math.min(ttlMs, Math.max(...leases.map(({ grant }) => grant.ttlMs)));
   return {
     kind: kind as Exclude<LockKind, 'read'>,
     keys: leases.map(({ key }) => key),
@@ -97,6 +96,7 @@ function detachedLeaseOf(leases: readonly LeaseHandle[], ttlMs: number): Detache
     fencingToken: Math.max(...leases.map(({ fencingToken }) => fencingToken)),
     heldMs: Math.round(heldMs),
     ttlMs,
+    recordMs: ttlMs + laterMs + RECORD_EXTRA_MS,
   };
 }
 

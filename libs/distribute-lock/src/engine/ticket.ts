@@ -66,6 +66,8 @@ export interface DetachedLease {
   /** How long the lease had been held before it was detached, milliseconds. */
   readonly heldMs: number;
   readonly ttlMs: number;
+  /** How long the record lasts. */
+  readonly recordMs: number;
 }
 
 /** The end of the owner tokens of such a lease. */
@@ -76,7 +78,7 @@ export const suffixOf = ({ kind, permits, weight }: Pick<DetachedLease, 'kind' |
 export const tokenOf = (id: string, lease: DetachedLease, index: number): string =>
   detachedToken(id, index, suffixOf(lease));
 
-const COUNTS = ['permits', 'weight', 'fencingToken', 'heldMs', 'ttlMs'] as const;
+const COUNTS = ['permits', 'weight', 'fencingToken', 'heldMs', 'ttlMs', 'recordMs'] as const;
 const TRAVELLING: readonly unknown[] = ['exclusive', 'write', 'semaphore'];
 
 /** Reads the text of a record. It may have any form, so every part is checked. */
