@@ -191,7 +191,8 @@ export class Attaching {
       const answer = await this.answer({ key, kind: lease.kind, ownerToken: from, to, ttlMs });
       if (answer.outcome === 'lost') {
         this.forget(from);
-        throw ticketLost(await this.reasonOf(found, answer.taken), lease);
+        // After an answer that came too late, its own lease has ended.
+        throw ticketLost(late > 0 ? 'expired' : await this.reasonOf(found, answer.taken), lease);
       }
       const grant = new Grant(watchdog.check, key, to, ttlMs, sentAt, answer.fencingToken, 1, answer.waiting);
       const leftMs = grant.validUntil - clock.now();
