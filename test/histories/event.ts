@@ -4,7 +4,7 @@ import type { AcquireOptions } from '../../libs/distribute-lock/src/options/lock
 export type RecordedOptions = Omit<AcquireOptions, 'signal'>;
 
 /** The method of `Locks` of an operation. */
-export type CallName = 'acquire' | 'tryAcquire' | 'withLock';
+export type CallName = 'acquire' | 'tryAcquire' | 'withLock' | 'attach' | 'cancel';
 
 interface OfOperation {
   /** Unique in its history: `<process>/<caller>.<number>`. */
@@ -25,6 +25,8 @@ export type WorkerEvent = { readonly at: number } & (
       readonly inside?: string;
       /** A call after all faults: the lock is free and must be granted. */
       readonly probe?: true;
+      /** Of `attach` and `cancel`: the operation that detached the lease. */
+      readonly ticket?: string;
     } & OfOperation)
   | ({ readonly type: 'abort' } & OfOperation)
   | ({
@@ -54,6 +56,11 @@ export type WorkerEvent = { readonly at: number } & (
   | ({ readonly type: 'extended'; readonly code: string } & OfOperation)
   | ({ readonly type: 'downgrade' } & OfOperation)
   | ({ readonly type: 'downgraded'; readonly code: string } & OfOperation)
+  /** The call of `detach()` ends the hold here. No process renews the lease until a call attaches it. */
+  | ({ readonly type: 'detach'; readonly ttlMs: number; readonly held: boolean } & OfOperation)
+  | ({ readonly type: 'detached'; readonly code: string } & OfOperation)
+  /** Whether the ticket of a call of `cancel()` still held the lock. */
+  | ({ readonly type: 'cancelled'; readonly cancelled: boolean } & OfOperation)
   /** The reply of the protected resource to a write. */
   | ({
       readonly type: 'write';

@@ -43,6 +43,8 @@ const FAILING_OVER: Partial<WorldPlan> = {
   faults: [[failover, failover, failover]],
 };
 
+const TICKETS: Partial<WorldPlan> = { processes: 2, keys: [key('exclusive')], severalShare: 0 };
+
 const PLANTED: readonly Planted[] = [
   { plant: 'second holder', rules: ['exclusion'] },
   { plant: 'second holder', rules: ['exclusion'], world: { keys: [key('read-write')] } },
@@ -94,6 +96,8 @@ const PLANTED: readonly Planted[] = [
     world: { calls: ['acquire'], waits: [800], gapMs: 40 },
   },
   { plant: 'too many permits', rules: ['exclusion'], theme: 'permits', world: { keys: [key('semaphore')] } },
+  { plant: 'ticket used again', rules: ['tickets', 'exclusion'], theme: 'tickets', world: TICKETS },
+  { plant: 'second holder', rules: ['exclusion'], theme: 'tickets', world: TICKETS },
   { plant: 'uncounted nested call', rules: ['exclusion'], theme: 'nested' },
   { plant: 'detached work inside the lock', rules: ['outcomes'], theme: 'nested' },
 ];

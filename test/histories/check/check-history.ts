@@ -10,6 +10,7 @@ import { checkLeases } from './leases.js';
 import { checkOrder } from './order.js';
 import { checkOutcomes } from './outcomes.js';
 import { checkRegister } from './register.js';
+import { checkTickets } from './tickets.js';
 import { checkWaitBounds } from './wait-bounds.js';
 
 /** Every rule, each in a separate file. */
@@ -23,6 +24,7 @@ const RULES = [
   checkFreeLocks,
   checkOrder,
   checkLeases,
+  checkTickets,
   checkKeptKeys,
   checkCleanUp,
 ];

@@ -14,6 +14,7 @@ interface HandMadeOperation extends RecordedOptions {
   readonly keys?: readonly string[];
   readonly inside?: string;
   readonly probe?: true;
+  readonly ticket?: string;
   readonly called: number;
   /** When the command of the grant was sent; by default at the call. */
   readonly sent?: number;
@@ -46,7 +47,7 @@ export class HandMade {
 
   /** Adds the events of an operation, and more events of it. */
   operation(op: string, made: HandMadeOperation, ...more: readonly Bare<OfOperation>[]): this {
-    const { call = 'acquire', process = 'p1', keys = ['k'], inside, probe, ...rest } = made;
+    const { call = 'acquire', process = 'p1', keys = ['k'], inside, probe, ticket, ...rest } = made;
     const {
       called,
       sent = called,
@@ -67,7 +68,7 @@ export class HandMade {
     const at = (time: number | undefined, event: Bare<OfOperation, 'op' | 'at'>): void => {
       if (time !== undefined) this.events.push({ ...event, at: time, process, op });
     };
-    at(called, { type: 'ask', call, keys, options: { ttl: 1e6, ...options }, inside, probe });
+    at(called, { type: 'ask', call, keys, options: { ttl: 1e6, ...options }, inside, probe, ticket });
     at(aborted, { type: 'abort' });
     at(granted, { type: 'granted', tokens: byKey(token), sentAt: byKey(sent), leases: byKey(leases), until });
     at(refused, { type: 'refused', code, message });
@@ -79,6 +80,15 @@ export class HandMade {
     if (ended === undefined) at(end, { type: 'released' });
     else at(end, { type: 'ended', code: ended });
     for (const event of more) at(event.at, event);
+    return this;
+  }
+
+  /** Adds a call of `cancel()`, which settles within 5 ms. */
+  cancel(op: string, made: { readonly ticket: string; readonly called: number; readonly cancelled: boolean }): this {
+    const { ticket, called, cancelled } = made;
+    const ask = { type: 'ask', call: 'cancel', keys: ['k'], options: {}, ticket } as const;
+    this.events.push({ ...ask, op, process: 'p4', at: called });
+    this.events.push({ type: 'cancelled', op, process: 'p4', at: called + 5, cancelled });
     return this;
   }
 

@@ -1,7 +1,10 @@
-import { RUN, type HistoryEvent, type RecordedOptions, type RunEvent, type WorkerEvent } from '../event.js';
+import { RUN, type HistoryEvent, type RunEvent, type WorkerEvent } from '../event.js';
 import { groupBy } from './group-by.js';
 import { between, overlap, type Interval } from './interval.js';
-import { readOperation, type Operation, type OperationEvent } from './operation.js';
+import { Detached } from './detached.js';
+import { readOperation, ttlOf, type Operation, type OperationEvent } from './operation.js';
+
+export { ttlOf };
 
 /** A violation of a rule. */
 export interface Violation {
@@ -29,6 +32,8 @@ export class History {
   readonly faults: readonly Fault[];
   readonly stray: readonly Extract<HistoryEvent, { type: 'stray' }>[];
   readonly ofRun: readonly EventOfRun[];
+  /** Leases that were detached, by the operation that did it. */
+  readonly detached: ReadonlyMap<string, Detached>;
   private readonly standstills = new Map<string, Interval[]>();
   /** Each process records a standstill at its end; a killed process has recorded the start of the last one. */
   private readonly blocked = new Map<string, Interval>();
@@ -43,9 +48,10 @@ export class History {
     for (const event of events) this.note(event);
     const byOperation = groupBy(events.filter(isOfOperation), ({ op }) => op);
     const operations = [...byOperation.values()]
-      .filter(([first]) => first.type === 'ask')
+      .filter(([first]) => first.type === 'ask' && first.call !== 'cancel')
       .map((own) => readOperation(own as [CallEvent & { process: string }, ...OperationEvent[]], this));
-    this.operations = withOuters(operations);
+    this.detached = Detached.all(operations, byOperation, this);
+    this.operations = withOuters(operations.map((each) => this.detached.get(each.id)?.operation ?? each));
   }
 
   get endsAt(): number {
@@ -168,5 +174,3 @@ const SLOW_BEFORE_MS = 1_000;
 function isOfOperation(event: HistoryEvent): event is OperationEvent {
   return 'op' in event;
 }
-
-export const ttlOf = ({ ttl }: RecordedOptions): number => Number(ttl ?? 30_000);

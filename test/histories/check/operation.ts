@@ -9,6 +9,8 @@ export type Write = EventOf<'write'>;
 /** The permits that the call needs. */
 export const weightOf = ({ options: { weight = 1 } }: Operation): number => weight;
 
+export const ttlOf = ({ ttl }: RecordedOptions): number => Number(ttl ?? 30_000);
+
 /** Outcomes of calls that waited for the lock until then. */
 export const WAITED: ReadonlySet<string> = new Set(['granted', 'LOCK_WAIT_TIMEOUT', 'LOCK_ABORTED']);
 
@@ -19,6 +21,8 @@ export interface Hold extends Interval {
   readonly leases: Readonly<Record<string, number>>;
   /** When its downgrade made it a read lock. */
   readonly readsFrom: number;
+  /** The latest end of a lease that was detached, or may have been. */
+  readonly detachedUntil?: number;
   /** `release`: the holder released a held lease. `open`: the history ended before. */
   readonly ended: 'release' | 'lost' | 'killed' | 'open';
 }
@@ -36,6 +40,8 @@ export interface Operation {
   /** The call around it, if that held the lock; undefined with `inside`. */
   readonly outer: Operation | undefined;
   readonly probe: boolean;
+  /** The operation that detached the lease of this call of `attach`. */
+  readonly ticket: string | undefined;
   readonly calledAt: number;
   /** When it was granted or refused; undefined without either. */
   readonly settledAt: number | undefined;
@@ -72,6 +78,7 @@ export function readOperation(events: readonly [EventOf<'ask'>, ...OperationEven
     outer: undefined,
     nested: [],
     probe: ask.probe === true,
+    ticket: ask.ticket,
     calledAt: ask.at,
     settledAt: granted?.at ?? refused?.at,
     outcome: granted === undefined ? refused?.code : 'granted',
@@ -96,7 +103,8 @@ function readHold(granted: EventOf<'granted'>, events: readonly OperationEvent[]
   const readsFrom = isRejected(find(events, 'downgraded'), history)
     ? Infinity
     : (find(events, 'downgrade')?.at ?? Infinity);
-  const release = find(events, 'release');
+  // The fate of a lease is unclear from the call of `detach()` on.
+  const release = find(events, 'detach') ?? find(events, 'release');
   const lost = events.find(({ type }) => type === 'lost' || type === 'not-held');
   const killed = history.endOf(granted.process);
   const until = Math.max(granted.until, ...events.map((event) => (event.type === 'proven' ? event.until : 0)));

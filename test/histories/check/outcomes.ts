@@ -1,5 +1,6 @@
 import { ttlOf, type History, type Violation } from './history.js';
 import { rootOf, type Operation } from './operation.js';
+import { mayBeUseless } from './tickets.js';
 
 /** Timers of the runtime may fire this early. */
 const EARLY_MS = 2;
@@ -43,6 +44,8 @@ function isAllowed(operation: Operation, code: string, history: History): boolea
       return abortedAt <= settledAt;
     case 'LOCK_SHUTDOWN':
       return history.shutsDown(process, settledAt);
+    case 'LEASE_LOST':
+      return mayBeUseless(operation, history);
     case 'LOCK_USAGE':
       // A call chain that holds the key would wait for itself.
       return operation.inside !== undefined && !(mayReenter(operation) && isUnchanged(rootOf(operation)));

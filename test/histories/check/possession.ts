@@ -73,7 +73,9 @@ function keptWhileItWaits(operation: Operation, history: History): readonly (Int
 /** When the key of the operation may be free again: after the last of its nested calls. */
 export function holdEnd(operation: Operation, history: History): number {
   const { options } = operation;
-  const ends = [operation, ...nestedIn(operation)].map(({ hold, releasedAt }) => Math.max(hold!.to, releasedAt ?? 0));
+  const ends = [operation, ...nestedIn(operation)].map(({ hold, releasedAt }) =>
+    Math.max(hold!.to, hold!.detachedUntil ?? 0, releasedAt ?? 0),
+  );
   const end = Math.max(...ends);
   const minHold = options.minHold === undefined ? 0 : minHoldEnd(operation, history);
   const isLeft = options.release === 'expire' || endsAs(operation, 'killed');

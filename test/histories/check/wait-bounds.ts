@@ -3,6 +3,8 @@ import type { Operation } from './operation.js';
 
 /** P5. */
 const SETTLES_WITHIN_MS = 1_000;
+/** Sends up to three commands, one after the other: the mark, the move, and another mark for the reason of a refusal. */
+const ATTACHES_WITHIN_MS = 3 * SETTLES_WITHIN_MS;
 /** An aborted wait ends at once. */
 const ABORTS_WITHIN_MS = 250;
 /** P17: a release without a reply. */
@@ -21,10 +23,10 @@ export function checkWaitBounds(history: History): Violation[] {
 }
 
 function checkAcquire(operation: Operation, history: History): Violation | undefined {
-  const { id, process, calledAt, settledAt, abortedAt, waitMs } = operation;
+  const { id, process, call, calledAt, settledAt, abortedAt, waitMs } = operation;
   const end = settledAt ?? history.endOf(process) ?? history.endsAt;
   const took = own(history, process, calledAt, end);
-  const bound = waitMs + SETTLES_WITHIN_MS + SLACK_MS;
+  const bound = waitMs + (call === 'attach' ? ATTACHES_WITHIN_MS : SETTLES_WITHIN_MS) + SLACK_MS;
   const how = settledAt === undefined ? 'had not settled' : 'settled';
   if (took > bound) return fault(`${id} ${how} after ${Math.round(took)} ms; its wait is ${waitMs} ms`, operation, end);
   if (settledAt === undefined && history.endOf(process) === undefined)

@@ -25,6 +25,10 @@ export interface OperationPlan {
   /** A call for the same key outside of the lock, which the work of `withLock` starts. */
   readonly detached?: { readonly holdMs: number };
   readonly releasesTwice?: boolean;
+  /** Detaches the lease after the work, and gives so many copies of the ticket to other callers. */
+  readonly detach?: { readonly ttlMs: number; readonly copies: number };
+  /** What the caller does with a ticket if there is one, instead of this operation. */
+  readonly ticket?: 'attach' | 'cancel';
 }
 
 /** A reentrant call that may hold the lock for longer than the call around it. */

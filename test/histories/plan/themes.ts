@@ -114,6 +114,33 @@ const THEMES = {
     operation: (_, operation) => operation,
     keyOf: (plan, process) => (process % 2 === 0 ? plan : { ...plan, permits: plan.permits + 2 }),
   },
+  /** Leases that are detached, and used at any time by several processes: once, again, late, or never. */
+  tickets: {
+    world: {
+      callers: 8,
+      keys: [
+        key('exclusive', 700),
+        { ...key('exclusive', 400), name: 'exclusive-b' },
+        key('read-write', 1_200),
+        { ...key('semaphore', 700), permits: 4 },
+      ],
+      calls: ['acquire', 'tryAcquire'],
+      severalShare: 0.15,
+      keptShare: 0,
+      holdMs: [10, 60],
+      gapMs: 40,
+    },
+    operation: (random, operation) => ({
+      ...operation,
+      options: { ...operation.options, maxHold: undefined },
+      downgrades: false,
+      detach:
+        operation.options.kind !== 'read' && random.chance(0.4)
+          ? { ttlMs: random.pick([200, 500, 1_500]), copies: random.int(0, 3) }
+          : undefined,
+      ticket: random.chance(0.7) ? (random.chance(0.2) ? 'cancel' : 'attach') : undefined,
+    }),
+  },
 } satisfies Record<string, ThemePlan>;
 
 export type Theme = keyof typeof THEMES;

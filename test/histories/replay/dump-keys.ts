@@ -1,5 +1,5 @@
-/** The keys that no rule reads: the records of processes. They end later than a history. */
-export const isRecordOfProcess = (key: string): boolean => key.startsWith('p1:');
+/** The keys that no rule of a lock reads: the records of processes and of tickets. They end later than a history. */
+export const isRecord = (key: string): boolean => /^[pt]1:/.test(key);
 
 /**
  * A function of Lua: the keys that exist, each with its value or its members and scores, and the millisecond of its end,
@@ -10,7 +10,7 @@ local function dumpKeys(names)
   local found, seen = {}, {}
   for _, key in ipairs(names) do
     local kind = redis.call('TYPE', key).ok
-    if kind ~= 'none' and not seen[key] and string.sub(key, 1, 3) ~= 'p1:' then
+    if kind ~= 'none' and not seen[key] and not string.find(key, '^[pt]1:') then
       seen[key] = true
       local content = kind
       if kind == 'string' then content = redis.call('GET', key) end

@@ -1,4 +1,4 @@
-import { isRecordOfProcess } from './dump-keys.js';
+import { isRecord } from './dump-keys.js';
 import type { ForeignCommand } from './log-entries.js';
 import { RecordedServer } from './recorded-server.js';
 
@@ -16,7 +16,7 @@ const RELATIVE = new Set(['PX', 'EX']);
 /** Applies the command of a client. Returns undefined if its effect is unknown. */
 export function applyForeign(server: RecordedServer, { words, atMs }: ForeignCommand): RecordedServer | undefined {
   const [name, key, , ...options] = words;
-  if (CHANGE_NOTHING.has(name) || (key !== undefined && isRecordOfProcess(key))) return server;
+  if (CHANGE_NOTHING.has(name) || (key !== undefined && isRecord(key))) return server;
   if (name === 'FLUSHALL' || name === 'FLUSHDB') return RecordedServer.empty();
   if (!CHANGE_KEYS.has(name)) return undefined;
   if (name === 'SET' && options.some((option) => RELATIVE.has(option.toUpperCase()))) return undefined;

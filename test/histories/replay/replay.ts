@@ -1,6 +1,6 @@
 import type { RunScript } from '../../support/run-script.js';
 import { describeCall, describeKeys } from './describe-difference.js';
-import { isRecordOfProcess } from './dump-keys.js';
+import { isRecord } from './dump-keys.js';
 import { applyForeign } from './foreign-command.js';
 import { msOf, type Checkpoint, type LogEntry, type RecordedCall } from './log-entries.js';
 import { RecordedServer } from './recorded-server.js';
@@ -124,7 +124,7 @@ export class Replay {
 function keysAt(server: RecordedServer, checkpoint: Checkpoint): string[] {
   return server
     .dump(msOf(checkpoint.began))
-    .filter(([key, , endsAt]) => !isRecordOfProcess(key) && !isClose(checkpoint, endsAt ?? -1))
+    .filter(([key, , endsAt]) => !isRecord(key) && !isClose(checkpoint, endsAt ?? -1))
     .map(([key, content, endsAt]) => shownKey([key, content, String(endsAt ?? -1)]))
     .sort();
 }

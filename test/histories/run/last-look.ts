@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { isRecord } from '../replay/dump-keys.js';
 import { RedisKeys } from '../../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import { PREFIX } from '../../fault/support/lock-engine.js';
 import { monotonicMs } from '../../support/monotonic.js';
@@ -9,9 +10,9 @@ import type { RedisServer } from '../../support/redis-server.js';
 /** The only key that may stay: the counter of fencing tokens. */
 const COUNTER = new RedisKeys(PREFIX).fence;
 
-/** The keys and queue entries of locks in Redis. The records of processes expire later. */
+/** The keys and queue entries of locks in Redis. The records of processes and tickets expire later. */
 async function standing(redis: Redis): Promise<string[]> {
-  const keys = (await redis.keys('*')).filter((key) => key !== COUNTER && !key.startsWith('p1:'));
+  const keys = (await redis.keys('*')).filter((key) => key !== COUNTER && !isRecord(key));
   return Promise.all(keys.map((key) => described(redis, key)));
 }
 

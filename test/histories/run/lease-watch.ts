@@ -56,6 +56,13 @@ export class LeaseWatch {
     this.recorder.record({ type: 'release', op, held: lease.isHeld() }, at);
   }
 
+  /** Called before `detach()`. */
+  detaches(op: string, lease: Lease, ttlMs: number): void {
+    const at = monotonicMs();
+    this.leases.delete(op);
+    this.recorder.record({ type: 'detach', op, ttlMs, held: lease.isHeld() }, at);
+  }
+
   /** Records every held lease. */
   sample(): void {
     for (const [op, watched] of this.leases) {

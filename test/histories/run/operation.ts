@@ -7,11 +7,12 @@ import type { OperationPlan } from '../plan/operation-plan.js';
 import type { LeaseWatch } from './lease-watch.js';
 import type { Recorder } from './recorder.js';
 import type { Register } from './register.js';
+import type { TicketBox } from './tickets.js';
 
 /** The dependencies of the operations of a process. */
 export interface OperationTools {
-  readonly service: Pick<Locks, 'acquire' | 'tryAcquire' | 'withLock'>;
-  readonly register: Pick<Register, 'read' | 'write'>;
+  readonly service: Pick<Locks, 'acquire' | 'tryAcquire' | 'withLock' | 'attach' | 'cancel'>;
+  readonly register: Pick<Register, 'read' | 'write'> & { readonly tickets: TicketBox };
   readonly recorder: Recorder<WorkerEvent>;
   readonly leases: LeaseWatch;
   /** `outsideLocks` of the library. */
@@ -34,7 +35,9 @@ export class Operation {
     private readonly tools: OperationTools,
     private readonly plan: OperationPlan,
     private readonly op: string,
-    private readonly more: { readonly inside?: string; readonly probe?: true } = {},
+    private readonly more: { readonly inside?: string; readonly probe?: true; readonly ticket?: string } = {},
+    /** The ticket of a call of `attach`. */
+    private readonly text = '',
   ) {}
 
   async run(): Promise<void> {
@@ -63,9 +66,9 @@ export class Operation {
     const { wait, ...others } = this.plan.options;
     let lease: Lease | null;
     try {
-      lease = await (this.plan.call === 'tryAcquire'
-        ? service.tryAcquire(this.key, { ...others, signal })
-        : service.acquire(this.key, { ...others, wait, signal }));
+      if (this.plan.call === 'attach') lease = await service.attach(this.text, { ttl: others.ttl, signal });
+      else if (this.plan.call === 'tryAcquire') lease = await service.tryAcquire(this.key, { ...others, signal });
+      else lease = await service.acquire(this.key, { ...others, wait, signal });
     } catch (error) {
       return this.refused(error);
     }
@@ -73,8 +76,11 @@ export class Operation {
     if (lease === null) return this.refused(undefined);
     leases.granted(this.op, lease);
     await this.work(lease);
-    leases.releases(this.op, lease);
-    await lease.release();
+    const isDetached = this.plan.detach !== undefined && (await this.detach(lease, this.plan.detach));
+    if (!isDetached) {
+      leases.releases(this.op, lease);
+      await lease.release();
+    }
     this.tools.recorder.record({ type: 'released', op: this.op });
     if (this.plan.releasesTwice === true) await lease.release();
   }
@@ -138,6 +144,20 @@ export class Operation {
     this.tools.recorder.record({ type: 'extend', op: this.op, ttlMs });
     const code = await lease.extend(ttlMs).then(() => 'ok', codeOf);
     this.tools.recorder.record({ type: 'extended', op: this.op, code });
+  }
+
+  /** Whether the lease is detached. The ticket goes to other callers, of all processes. */
+  private async detach(lease: Lease, { ttlMs, copies }: NonNullable<OperationPlan['detach']>): Promise<boolean> {
+    const { leases, recorder, register } = this.tools;
+    const { keys, options } = this.plan;
+    leases.detaches(this.op, lease, ttlMs);
+    const ticket = await lease.detach({ ttl: ttlMs }).catch((error: unknown) => {
+      recorder.record({ type: 'detached', op: this.op, code: codeOf(error) });
+    });
+    if (ticket === undefined) return false;
+    recorder.record({ type: 'detached', op: this.op, code: 'ok' });
+    await register.tickets.put({ text: ticket, of: this.op, keys, options }, copies);
+    return true;
   }
 
   private async downgrade(lease: Lease): Promise<void> {

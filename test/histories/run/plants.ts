@@ -8,6 +8,7 @@ import {
 } from '../../../libs/distribute-lock/src/errors.js';
 import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { Grant } from '../../../libs/distribute-lock/src/engine/lease/grant.js';
+import type { Locks } from '../../../libs/distribute-lock/src/locks/locks.js';
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import type { AcquireAnswer, AcquireRequest, LockStore } from '../../../libs/distribute-lock/src/store/lock-store.js';
 import { Redis } from 'ioredis';
@@ -27,6 +28,8 @@ interface Plant {
   readonly answer?: (answer: AcquireAnswer, request: AcquireRequest) => AcquireAnswer;
   /** Replaces `acquire`. */
   readonly acquire?: (acquire: Acquire, key: Keys, options: AcquireOptions) => Promise<Lease>;
+  /** Replaces `attach`. */
+  readonly attach?: (attach: Locks['attach'], ticket: string) => Promise<Lease>;
   /** Replaces `withLock`. */
   readonly withLock?: (withLock: WithLock, key: Keys, options: AcquireOptions, work: Work) => Promise<void>;
   /** Replaces `outsideLocks`. */
@@ -64,6 +67,7 @@ const PLANTS = {
   'key granted too early': { acquire: (acquire, key, options) => acquire(key, { ...options, minHold: 0 }) },
   'uncounted nested call': { withLock: beside },
   'detached work inside the lock': { outside: (work) => work() },
+  'ticket used again': { attach: attachedAgain },
   'hold before its claim': {
     start: ({ url }) => Promise.resolve(void (redisOfPlant = new Redis(url))),
     acquire: async (acquire, key, options) => validForAClaim(await acquire(key, options)),
@@ -102,13 +106,19 @@ export function plantIn(settings: WorkerSettings, store: LockStore) {
         Object.create(service) as typeof service,
         plant.acquire && { acquire },
         plant.withLock && { withLock },
+        plant.attach && {
+          attach: (ticket: string) => plant.attach!((...call) => service.attach(...call), ticket),
+        },
       );
       const read = async (key: string): Promise<number> => plant.read!(await register.read(key));
       return {
         ...tools,
         service: planted,
         outside: plant.outside ?? tools.outside,
-        register: plant.read === undefined ? register : { read, write: (...write) => register.write(...write) },
+        register:
+          plant.read === undefined
+            ? register
+            : { read, write: (...write) => register.write(...write), tickets: register.tickets },
       };
     },
   };
@@ -179,6 +189,19 @@ function beside(withLock: WithLock, key: Keys, options: AcquireOptions, work: Wo
   if (outer !== undefined && options.reentrant === true) return work(neverLost(outer));
   return withLock(key, options, (lease) => outerLease.run(lease, () => work(lease)));
 }
+
+/** Continues to work under the last lease of this process when a ticket was used. */
+async function attachedAgain(attach: Locks['attach'], ticket: string): Promise<Lease> {
+  const lease = await attach(ticket).catch((error: unknown) => {
+    const last = attached.get(ticket);
+    if (last === undefined || !isLockError(error, 'LEASE_LOST')) throw error;
+    return neverLost(last);
+  });
+  attached.set(ticket, lease);
+  return lease;
+}
+
+const attached = new Map<string, Lease>();
 
 let redisOfPlant: Redis;
 

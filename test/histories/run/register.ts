@@ -1,5 +1,7 @@
 import { Redis } from 'ioredis';
 
+import { TicketBox } from './tickets.js';
+
 /** Accepts a write unless it has seen a larger token. Returns the result and the number of accepted writes. */
 const WRITE = `
 local fence = tonumber(redis.call('GET', KEYS[1]) or '0')
@@ -10,9 +12,11 @@ return {1, redis.call('RPUSH', KEYS[2], ARGV[2])}`;
 /** The protected resource: one value per key, which compares fencing tokens. It uses a server without faults. */
 export class Register {
   private readonly redis: Redis;
+  readonly tickets: TicketBox;
 
   constructor(url: string) {
     this.redis = new Redis(url);
+    this.tickets = new TicketBox(this.redis);
     this.redis.on('error', () => {}); // occurs only after the run
   }
 

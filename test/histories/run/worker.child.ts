@@ -17,6 +17,7 @@ import { Operation, pause, type OperationTools } from './operation.js';
 import { plantIn } from './plants.js';
 import { Recorder } from './recorder.js';
 import { Register } from './register.js';
+import { runOperation } from './run-operation.js';
 import type { ToWorker, WorkerSettings } from './worker.js';
 
 /** A process whose callers do the operations of the seed. It ends after its shutdown. */
@@ -67,7 +68,7 @@ async function caller(number: number, count: number): Promise<void> {
   const random = new Random(hash(`${plan.seed} ${settings.name} ${number}`));
   for (let done = 0; done < count && !ending.signal.aborted; done += 1) {
     const operation = planOperation(random, plan);
-    await new Operation(tools, operation, `${settings.name}/${number}.${done}`).run();
+    await runOperation(tools, operation, `${settings.name}/${number}.${done}`);
     await pause(operation.gapMs, [ending.signal]);
   }
 }
