@@ -54,6 +54,16 @@ describe('P32: a ticket of a process that crashes', () => {
     await eventually(async () => expect(await world.keysOf(key)).toEqual([]));
   });
 
+  it('never outlasts maxHold of its lease', async () => {
+    const process = await world.process();
+    const key = world.newKey();
+    const { lease } = await process.do('acquire', { key, maxHold: '10s' });
+    await expect(process.do('detach', { lease, ttl: '11s' })).rejects.toMatchObject({ code: 'LOCK_USAGE' });
+    await process.do('detach', { lease, ttl: '9s' });
+    await process.kill('SIGKILL');
+    expect(await world.client.pttl(PREFIX + key)).toBeLessThanOrEqual(9_000);
+  });
+
   it.each<[string, AcquireOptions]>([
     ['exclusive', {}],
     ['semaphore', SEMAPHORE],

@@ -20,6 +20,7 @@ import { measuresOfOffers } from './offers.mjs';
 import { measuresOfWaiting } from './waiting.mjs';
 import { measuresOfNesting } from './nesting.mjs';
 import { measuresOfPermits } from './permits.mjs';
+import { measuresOfTickets } from './tickets.mjs';
 import { measuresOfTopologies } from './topologies.mjs';
 
 export const MEASURES = [
@@ -38,6 +39,7 @@ export const MEASURES = [
   ...measuresOfLateEffects,
   ...measuresOfOutageLog,
   ...measuresOfOffers,
+  ...measuresOfTickets,
   ...measuresOfTopologies,
   ...measuresOfLinks,
   ...measuresOfNesting,
