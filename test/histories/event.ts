@@ -27,6 +27,8 @@ export type WorkerEvent = { readonly at: number } & (
       readonly probe?: true;
       /** Of `attach` and `cancel`: the operation that detached the lease. */
       readonly ticket?: string;
+      /** One key of a call for several keys. It is recorded as a separate operation, because its lease is separate. */
+      readonly part?: true;
     } & OfOperation)
   | ({ readonly type: 'abort' } & OfOperation)
   | ({
@@ -42,6 +44,8 @@ export type WorkerEvent = { readonly at: number } & (
   | ({ readonly type: 'refused'; readonly code: string; readonly message: string } & OfOperation)
   /** A sample: the lease is held, and is now proven until then. */
   | ({ readonly type: 'proven'; readonly until: number } & OfOperation)
+  /** Whether the server has the lock, since it has lost it once. Only a simulation sees that. */
+  | ({ readonly type: 'on-server'; readonly has: boolean } & OfOperation)
   /** The signal of the lease aborted. */
   | ({
       readonly type: 'lost';
@@ -50,6 +54,8 @@ export type WorkerEvent = { readonly at: number } & (
       readonly reason?: string;
       readonly message: string;
     } & OfOperation)
+  /** A multi-key call lost a key that it kept while it waited for another one. */
+  | ({ readonly type: 'lost-waiting' } & OfOperation)
   /** `isHeld()` returned false. */
   | ({ readonly type: 'not-held' } & OfOperation)
   | ({ readonly type: 'extend'; readonly ttlMs: number } & OfOperation)
@@ -81,7 +87,7 @@ export type WorkerEvent = { readonly at: number } & (
   | ({ readonly type: 'ended'; readonly code: string; readonly message?: string } & OfOperation)
   /** The event loop did not turn since `from`. */
   | { readonly type: 'standstill'; readonly from: number }
-  | { readonly type: 'shutdown' }
+  | { readonly type: 'shutdown'; readonly withinMs?: number }
   | { readonly type: 'closed' }
   /** An error or a warning outside of every promise. */
   | { readonly type: 'stray'; readonly message: string }
@@ -89,7 +95,12 @@ export type WorkerEvent = { readonly at: number } & (
 
 /** Actions of the run on processes, network and server, and observations of the server. */
 export type RunEvent = { readonly at: number } & (
-  | { readonly type: 'started'; readonly of: string }
+  | {
+      readonly type: 'started';
+      readonly of: string;
+      /** The process cannot receive messages. */
+      readonly polls?: true;
+    }
   | { readonly type: 'killed'; readonly of: string }
   | { readonly type: 'exited'; readonly of: string; readonly byItself: boolean }
   /** A fault that started at `from` and ended at `at`. */

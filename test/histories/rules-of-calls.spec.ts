@@ -58,6 +58,21 @@ describe('The rule of wait bounds', () => {
     ).toEqual(['wait bounds: a settled 500 ms after its signal aborted']);
   });
 
+  it('reports a change or a shutdown that takes too long', () => {
+    const changed = (at: number) =>
+      made().operation(
+        'a',
+        { ...held, released: 3_000 },
+        { type: 'extend', at: 20, ttlMs: 1e5 },
+        { type: 'extended', at, code: 'ok' },
+      );
+    expect(changed(1_000).violations()).toEqual([]);
+    expect(changed(1_200).violations()).toEqual(['wait bounds: a waited 1180 ms for its extend']);
+    const closed = (at: number) => made().operation('a', held).shutdown('p1', 60, 500).closed('p1', at);
+    expect(closed(600).violations()).toEqual([]);
+    expect(closed(1_700).violations()).toEqual(['wait bounds: the shutdown of p1 took 1640 of 500 ms']);
+  });
+
   it('reports a release that takes too long', () => {
     expect(
       made()
@@ -99,6 +114,27 @@ describe('The rule of outcomes', () => {
     expect(refused(code, at, wait).violations()).toEqual([
       `outcomes: a was refused with ${code} after ${at}.0 of ${wait} ms: `,
     ]);
+  });
+
+  it('reports an extension that does not lengthen the lease, and a change that fails without a reason', () => {
+    const extended = (code: string, until: number) =>
+      made()
+        .operation(
+          'a',
+          { ...held, ttl: 200, until: 190, released: 180 },
+          { type: 'extend', at: 20, ttlMs: 500 },
+          { type: 'extended', at: 30, code },
+          { type: 'proven', at: 31, until },
+        )
+        .violations();
+    expect(extended('ok', 512)).toEqual([]);
+    expect(extended('ok', 195)).toEqual(['outcomes: a was extended by 500 ms, and proven for 175 ms']);
+    expect(extended('LEASE_LOST', 195)).toEqual([]);
+    expect(extended('none', 195)).toEqual(['outcomes: a was not extended: none']);
+    const downgraded = (renew: boolean) =>
+      made().operation('a', { ...held, renew, downgraded: 20 }, { type: 'downgraded', at: 30, code: 'LEASE_LOST' });
+    expect(downgraded(false).violations()).toEqual([]);
+    expect(downgraded(true).violations()).toEqual(['outcomes: a was not downgraded: LEASE_LOST']);
   });
 
   it('accepts LOCK_UNAVAILABLE while something is wrong, when the wait is over', () => {
@@ -203,12 +239,16 @@ describe('The rule of free locks', () => {
       until: 180,
       release: 'expire',
     } as const;
-    const history = (...extended: readonly { type: 'extend'; at: number; ttlMs: number }[]) =>
+    const extended = [
+      { type: 'extend', at: 50, ttlMs: 3_000 },
+      { type: 'extended', at: 51, code: 'ok' },
+    ] as const;
+    const history = (...more: readonly (typeof extended)[number][]) =>
       made()
-        .operation('b', left, ...extended)
+        .operation('b', left, ...more)
         .operation('a', { called: 0, wait: 3_500, refused: 3_500, code: 'LOCK_WAIT_TIMEOUT' });
     expect(history().violations()).toHaveLength(1);
-    expect(history({ type: 'extend', at: 50, ttlMs: 3_000 }).violations()).toEqual([]);
+    expect(history(...extended).violations()).toEqual([]);
   });
 
   it('reports a late grant of a free lock', () => {
@@ -244,7 +284,7 @@ describe('The rule of free locks', () => {
     const reader = { kind: 'read', called: 100, wait: 5_500 } as const;
     const history = (granted: number) =>
       made()
-        .operation('b', { kind: 'read', called: 0, granted: 1, released: 6_000, process: 'p2' })
+        .operation('b', { kind: 'read', called: 0, granted: 1, released: 6_000, token: 2, process: 'p2' })
         .operation('a', { ...reader, granted, released: granted + 10 });
     expect(history(2_600).violations()).toEqual([]);
     expect(history(2_700).violations()).toEqual([
@@ -283,7 +323,7 @@ describe('The rule of free locks', () => {
         .run({ ...cut, from: 0, at: 10 })
         .operation('a', probe)
         .violations(),
-    ).toEqual(['free locks: a did not get a lock that had to be free']);
+    ).toEqual(['outcomes: a did not get a lock that had to be free']);
   });
 });
 

@@ -70,6 +70,7 @@ describe('The rule of exclusion', () => {
     const history = (code: string) =>
       made()
         .operation('a', { ...held, downgraded: 30 }, { type: 'downgraded', at: 35, code })
+        .run({ ...cut, from: 0, at: 1 })
         .operation('b', { ...second, kind: 'read' });
     expect(history('ok').violations()).toEqual([]);
     expect(history('LOCK_UNAVAILABLE').violations()).toEqual(['exclusion: k is held at the same time by a, b (reads)']);

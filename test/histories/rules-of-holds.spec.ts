@@ -33,6 +33,13 @@ describe('The rule of fencing tokens', () => {
     expect(history(8, 8).violations()).toHaveLength(2);
   });
 
+  it('reports a token of two permits, also when both calls were in progress', () => {
+    const permit = { ...held, ...semaphore, token: 7 };
+    expect(made().operation('a', permit).operation('b', permit).violations()).toEqual([
+      'unique tokens: k: b has the token 7, although a was granted before with 7',
+    ]);
+  });
+
   it('lets readers share the token of a writer that was downgraded', () => {
     const reader = { called: 25, granted: 30, released: 70, kind: 'read' } as const;
     expect(
@@ -252,6 +259,52 @@ describe('The rule of leases', () => {
         .operation('a', { ...short, until: 2_000, maxHold: 40, released: 150 })
         .violations(),
     ).toEqual(['leases: the lease of a on k was held for 140 ms; its maxHold is 40 ms']);
+  });
+});
+
+describe('The end of a lease', () => {
+  const renewed = { ...held, ttl: 200, until: 190, released: 900 };
+  const flush = { type: 'data-lost', name: 'flush-all', from: 20, at: 30 } as const;
+  const proven = (at: number, until: number) => ({ type: 'proven', at, until }) as const;
+
+  it('comes a ttl after the loss of its data', () => {
+    const history = (until: number) => made().operation('a', renewed, proven(60, until)).run(flush);
+    expect(history(230).violations()).toEqual([]);
+    expect(history(290).violations()).toEqual(['leases: the lease of a on k was proven although its data was lost']);
+  });
+
+  it('comes later after an extension that was executed before the loss', () => {
+    const history = (at: number) =>
+      made()
+        .operation(
+          'a',
+          renewed,
+          { type: 'extend', at, ttlMs: 500 },
+          { type: 'extended', at: 50, code: 'ok' },
+          proven(51, 505),
+        )
+        .run(flush);
+    expect(history(15).violations()).toEqual([]);
+    expect(history(40).violations()).toContain('leases: the lease of a on k was proven although its data was lost');
+  });
+
+  it('is reported to the holder, once', () => {
+    const lost = { ...held, renew: false, released: 900, notHeld: 50 };
+    const loss = (at: number) => ({ type: 'lost', at, code: 'LEASE_LOST', message: '' }) as const;
+    expect(made().operation('a', lost, loss(60)).violations()).toEqual([]);
+    expect(made().operation('a', lost, loss(800)).violations()).toEqual([
+      'leases: the lease of a on k ended, and its holder was not notified for 750 ms',
+    ]);
+    expect(made().operation('a', lost, loss(60), loss(70)).violations()).toEqual([
+      'leases: the lease of a on k was reported as lost twice',
+    ]);
+  });
+
+  it('is final', () => {
+    const lost = { ...held, renew: false, released: 900, lost: 50 };
+    expect(made().operation('a', lost, proven(70, 90)).violations()).toEqual([
+      'leases: the lease of a on k was held again after its end',
+    ]);
   });
 });
 

@@ -1,15 +1,49 @@
+import { groupBy } from './group-by.js';
 import type { History, Violation } from './history.js';
-import type { Operation } from './operation.js';
-import { validHolds, type ValidHold } from './valid-holds.js';
+import { find, weightOf, type Operation } from './operation.js';
+import { lostAt, validHolds, type ValidHold } from './valid-holds.js';
 
 /** Fencing tokens rise with the grants of a key; readers that share a lease share a token. */
 export function checkFencing(history: History): Violation[] {
   const nested = history.operations.flatMap(checkNested);
-  const ordered = [...validHolds(history).values()].flatMap((holds) =>
-    holds[0].operation.kind === 'semaphore' ? checkPermits(holds, history) : checkLock(holds),
+  const byKey = [...validHolds(history).values()];
+  const ordered = byKey.flatMap((holds) =>
+    holds[0].operation.kind === 'semaphore'
+      ? [...checkPermits(holds, history), ...checkLock(holds.filter(isAlone))]
+      : checkLock(holds),
   );
-  return [...nested, ...ordered];
+  const reported = new Set(ordered.map(({ message }) => message));
+  return [...nested, ...ordered, ...checkUnique(byKey.flat(), history).filter(({ message }) => !reported.has(message))];
 }
+
+/** A token belongs to one grant of one key. Readers share their grant, also with a writer that became a reader. */
+function checkUnique(holds: readonly ValidHold[], { exact }: History): Violation[] {
+  const owners = new Map<number, ValidHold>();
+  return holds.flatMap((hold) => {
+    const owner = owners.get(hold.token);
+    owners.set(hold.token, hold);
+    return owner === undefined || sharesGrant(owner, hold, exact)
+      ? []
+      : [{ ...fault(owner, hold), rule: 'unique tokens' }];
+  });
+}
+
+function sharesGrant(
+  owner: ValidHold,
+  { operation: { kind, process, hold }, key }: ValidHold,
+  exact: boolean,
+): boolean {
+  if (kind !== 'read' || owner.key !== key || owner.operation.process !== process) return false;
+  return !exact || owner.readsFrom < Infinity || owner.operation.hold!.sentAt[key] === hold!.sentAt[key];
+}
+
+/** Whether it takes all permits, as the holders of all processes know them. */
+function isAlone({ operation }: ValidHold, _: number, holds: readonly ValidHold[]): boolean {
+  return weightOf(operation) === mostPermits(holds);
+}
+
+const mostPermits = (holds: readonly ValidHold[]): number =>
+  Math.max(...holds.map(({ operation }) => operation.options.permits ?? 1));
 
 /** Exclusive holders have rising tokens, and the readers between two of them have tokens between theirs. */
 function checkLock(holds: readonly ValidHold[]): Violation[] {
@@ -32,7 +66,9 @@ function checkLock(holds: readonly ValidHold[]): Violation[] {
 
 /** Permits are granted concurrently. A token exceeds those of all grants that its caller knows. */
 function checkPermits(holds: readonly ValidHold[], history: History): Violation[] {
-  const violations: Violation[] = [];
+  const most = mostPermits(holds);
+  if (history.exact && holds.some(({ operation }) => operation.options.permits !== most)) return [];
+  const violations = history.exact ? checkProcesses(holds, history) : [];
   const inOrder = holds.map((hold) => ({ hold, known: knowsUntil(hold, history) })).sort((a, b) => a.known - b.known);
   let next = 0;
   let largest: ValidHold | undefined;
@@ -40,9 +76,32 @@ function checkPermits(holds: readonly ValidHold[], history: History): Violation[
     for (; next < holds.length && holds[next].from < known; next += 1) {
       if (largest === undefined || holds[next].token > largest.token) largest = holds[next];
     }
-    if (largest !== undefined && hold.token <= largest.token) violations.push(fault(largest, hold));
+    if (largest !== undefined && hold.token <= largest.token && !(history.exact && countsLost(hold, holds, history)))
+      violations.push(fault(largest, hold));
   }
   return violations;
+}
+
+/** The tokens of a process rise. A real process may record grants of one moment in another order. */
+function checkProcesses(holds: readonly ValidHold[], history: History): Violation[] {
+  return [...groupBy(holds, ({ operation }) => operation.process).values()].flatMap((own) =>
+    own.slice(1).flatMap((hold, i) => {
+      const rises = hold.token > own[i].token || countsLost(hold, holds, history);
+      return rises ? [] : [fault(own[i], hold)];
+    }),
+  );
+}
+
+/** Whether the process counts a permit that the server has lost. */
+function countsLost(
+  { operation: { process }, key, from }: ValidHold,
+  holds: readonly ValidHold[],
+  history: History,
+): boolean {
+  return holds.some(({ operation }) => {
+    if (operation.process !== process || (find(operation.events, 'release')?.at ?? Infinity) < from) return false;
+    return (lostAt(operation, key, history)?.from ?? Infinity) <= from;
+  });
 }
 
 /** The time up to which the caller knows the tokens of other grants: its call, or the command for the grant if that was earlier. */
@@ -50,7 +109,7 @@ function knowsUntil({ operation, key, from }: ValidHold, history: History): numb
   const { calledAt, hold } = operation;
   const isFirst = (hold?.leases[key] ?? 1) === 1;
   // A process that has lost a message may hand over a permit although the store has granted a later one.
-  if (isFirst || history.troubled({ from: calledAt, to: from }))
+  if (!history.exact && (isFirst || history.troubled({ from: calledAt, to: from })))
     return Math.min(calledAt, hold?.sentAt[key] ?? Infinity);
   return calledAt;
 }

@@ -70,7 +70,8 @@ export class HandMade {
     };
     at(called, { type: 'ask', call, keys, options: { ttl: 1e6, ...options }, inside, probe, ticket });
     at(aborted, { type: 'abort' });
-    at(granted, { type: 'granted', tokens: byKey(token), sentAt: byKey(sent), leases: byKey(leases), until });
+    const tokens = Object.fromEntries(keys.map((key, i) => [key, token + i / 10]));
+    at(granted, { type: 'granted', tokens, sentAt: byKey(sent), leases: byKey(leases), until });
     at(refused, { type: 'refused', code, message });
     at(downgraded, { type: 'downgrade' });
     at(lost, { type: 'lost', code: 'LEASE_LOST', reason, message: '' });
@@ -98,8 +99,13 @@ export class HandMade {
     return this;
   }
 
-  shutdown(process: string, at: number): this {
-    this.events.push({ type: 'shutdown', process, at });
+  shutdown(process: string, at: number, withinMs?: number): this {
+    this.events.push({ type: 'shutdown', process, at, withinMs });
+    return this;
+  }
+
+  closed(process: string, at: number): this {
+    this.events.push({ type: 'closed', process, at });
     return this;
   }
 

@@ -20,6 +20,8 @@ export type DataLoss = Extract<RunEvent, { type: 'data-lost' }>;
 type EventOfRun = RunEvent & { readonly process: typeof RUN };
 type CallEvent = Extract<WorkerEvent, { type: 'ask' }>;
 
+/** Sums of times are rounded. */
+export const ROUNDING_MS = 0.001;
 /** The bounds of the checks allow for standstills shorter than this. A check with another minimum passes it. */
 const LONG_STANDSTILL_MS = 60;
 /** After a fault, processes reconnect and repair their queue entries within this time. */
@@ -40,7 +42,11 @@ export class History {
   private readonly endedAt = new Map<string, number>();
   private readonly shutdownAt = new Map<string, number>();
 
-  constructor(readonly events: readonly HistoryEvent[]) {
+  /** @param exact - whether each event has the time at which it happened, as in a simulation */
+  constructor(
+    readonly events: readonly HistoryEvent[],
+    readonly exact = false,
+  ) {
     this.ofRun = events.filter((event): event is EventOfRun => event.process === RUN);
     this.faults = this.ofRun.filter((event) => event.type === 'fault');
     this.dataLosses = this.ofRun.filter((event) => event.type === 'data-lost');
@@ -58,6 +64,11 @@ export class History {
     return this.events.at(-1)?.at ?? 0;
   }
 
+  /** How much later than it happened a recorder may see an event. */
+  slackMs(realMs: number): number {
+    return this.exact ? ROUNDING_MS : realMs;
+  }
+
   /** When the process was killed, or had shut down. */
   endOf(process: string): number | undefined {
     return this.endedAt.get(process);
@@ -68,7 +79,7 @@ export class History {
   }
 
   /** How long the process, or the network in front of it, was stopped in that time, by standstills that last `leastMs`. */
-  standstillMs(process: string, { from, to }: Interval, leastMs = LONG_STANDSTILL_MS): number {
+  standstillMs(process: string, { from, to }: Interval, leastMs = this.slackMs(LONG_STANDSTILL_MS)): number {
     const own = [...(this.standstills.get(process) ?? []), ...(this.standstills.get(RUN) ?? [])];
     const long = own.filter((each) => each.to - each.from > leastMs);
     return long.reduce((sum, each) => sum + overlap(each, { from, to }), 0);
@@ -95,11 +106,12 @@ export class History {
 
   /** Whether a fault may affect the process, or any process, in that time. */
   faulty({ from, to }: Interval, process?: string): boolean {
-    const near = { from: from - AFTERMATH_MS, to };
+    // In a simulation with long leases, any earlier fault may show itself.
+    const near = { from: this.exact ? -Infinity : from - AFTERMATH_MS, to };
     const mine = ({ of }: Fault): boolean => of === undefined || process === undefined || of === process;
     return (
       this.faults.some((fault) => mine(fault) && overlap({ from: fault.from, to: fault.at }, near) > 0) ||
-      this.dataLosses.some((loss) => overlap({ from: loss.from, to: loss.at }, near) > 0) ||
+      this.dataLosses.some((loss) => loss.from <= near.to && loss.at >= near.from) ||
       (process === undefined && [...this.endedAt.values()].some((at) => between(at, near)))
     );
   }
@@ -127,7 +139,7 @@ export class History {
 
   private slow(near: Interval, process: string | undefined): boolean {
     const names = process === undefined ? [...this.standstills.keys()] : [process];
-    return names.some((name) => this.standstillMs(name, near) > SLOW_MS);
+    return names.some((name) => this.standstillMs(name, near) > this.slackMs(SLOW_MS));
   }
 
   private note(event: HistoryEvent): void {

@@ -16,16 +16,24 @@ export function checkKeptKeys(history: History): Violation[] {
 const SEEN_WITHIN_MS = 25;
 const STANDSTILLS_MS = 500;
 
-/** Only without a fault until then, because a fault may lose the lease. */
-function keptUntil({ operation, key, from, to }: ValidHold, history: History): number {
+/** The server stores ends in whole milliseconds. */
+const SERVER_MS = 1;
+
+/** Only without a fault until then, because a fault may lose the lease. A simulation records each loss. */
+function keptUntil({ operation, key, from, to, readsFrom }: ValidHold, history: History): number {
   const { options, hold, process } = operation;
   if (hold?.ended !== 'release') return to;
   const sentAt = hold.sentAt[key];
-  const expiresAt = options.release === 'expire' ? sentAt + ttlOf(options) : to;
   // A grant that was handed over in memory may be much older than the lease.
-  const lateMs = history.standstillMs(process, { from: from - STANDSTILLS_MS, to: from }, 0);
-  const startedAt = Math.max(sentAt, from - SEEN_WITHIN_MS - lateMs);
-  const until = Math.max(expiresAt, startedAt + Number(options.minHold ?? 0));
+  const lateMs = history.exact ? 0 : history.standstillMs(process, { from: from - STANDSTILLS_MS, to: from }, 0);
+  const startedAt = Math.max(sentAt, from - history.slackMs(SEEN_WITHIN_MS) - lateMs);
+  const expiresAt = (hold.leases[key] === 1 ? sentAt : startedAt) + ttlOf(options) - SERVER_MS;
+  const isLost = history.exact && history.dataLosses.some((loss) => loss.key === key && loss.at > sentAt);
+  const isLeft = options.release === 'expire' && !isLost;
+  const until = Math.max(isLeft ? expiresAt : to, startedAt + Number(options.minHold ?? 0));
   const ended = history.endOf(process) ?? Infinity;
-  return ended < until || history.troubled({ from, to: until }, process) ? to : until;
+  if (ended < until) return to;
+  if (!history.troubled({ from, to: until }, process)) return until;
+  // Only the process of readers keeps their lease, and may stop.
+  return history.exact && isLeft && operation.kind !== 'read' && readsFrom === Infinity ? expiresAt : to;
 }

@@ -3,7 +3,7 @@ import type { History } from './history.js';
 import type { Interval } from './interval.js';
 
 export type OperationEvent = Extract<WorkerEvent, { readonly op: string }> & { readonly process: string };
-type EventOf<Type extends OperationEvent['type']> = Extract<OperationEvent, { readonly type: Type }>;
+export type EventOf<Type extends OperationEvent['type']> = Extract<OperationEvent, { readonly type: Type }>;
 export type Write = EventOf<'write'>;
 
 /** The permits that the call needs. */
@@ -42,6 +42,8 @@ export interface Operation {
   readonly probe: boolean;
   /** The operation that detached the lease of this call of `attach`. */
   readonly ticket: string | undefined;
+  /** Whether it is a call for several keys, or a part of one. */
+  readonly isMultiKey: boolean;
   readonly calledAt: number;
   /** When it was granted or refused; undefined without either. */
   readonly settledAt: number | undefined;
@@ -79,6 +81,7 @@ export function readOperation(events: readonly [EventOf<'ask'>, ...OperationEven
     nested: [],
     probe: ask.probe === true,
     ticket: ask.ticket,
+    isMultiKey: ask.keys.length > 1 || ask.part === true,
     calledAt: ask.at,
     settledAt: granted?.at ?? refused?.at,
     outcome: granted === undefined ? refused?.code : 'granted',
@@ -107,7 +110,7 @@ function readHold(granted: EventOf<'granted'>, events: readonly OperationEvent[]
   const release = find(events, 'detach') ?? find(events, 'release');
   const lost = events.find(({ type }) => type === 'lost' || type === 'not-held');
   const killed = history.endOf(granted.process);
-  const until = Math.max(granted.until, ...events.map((event) => (event.type === 'proven' ? event.until : 0)));
+  const until = provenUntil(events);
   const hold = (ended: Hold['ended'], to: number): Hold => ({
     from,
     to: Math.max(from, to),
@@ -124,7 +127,13 @@ function readHold(granted: EventOf<'granted'>, events: readonly OperationEvent[]
   return hold('open', Math.min(history.endsAt, until));
 }
 
-function find<Type extends OperationEvent['type']>(
+/** The end of the last proof. A change of the lease may shorten it. */
+export function provenUntil(events: readonly OperationEvent[]): number {
+  const last = events.findLast(({ type }) => type === 'granted' || type === 'proven');
+  return last !== undefined && 'until' in last ? last.until : Infinity;
+}
+
+export function find<Type extends OperationEvent['type']>(
   events: readonly OperationEvent[],
   type: Type,
 ): EventOf<Type> | undefined {

@@ -9,8 +9,10 @@ const SEEN_MS = 50;
 
 /** Without faults, callers with `fair: 'strict'` and callers of a semaphore are served in the order of their calls. */
 export function checkOrder(history: History): Violation[] {
+  // A process that polls asks for its turn only now and then.
+  if (history.ofRun.some((event) => event.type === 'started' && event.polls === true)) return [];
   const waiting = history.operations.filter(
-    ({ inside, keys, waitMs }) => inside === undefined && keys.length === 1 && waitMs > 0,
+    ({ inside, isMultiKey, waitMs }) => inside === undefined && !isMultiKey && waitMs > 0,
   );
   const inOrder = waiting.filter(
     ({ kind, options }) => kind === 'semaphore' || (kind !== 'read' && options.fair === 'strict'),
@@ -21,10 +23,11 @@ export function checkOrder(history: History): Violation[] {
 function overtaken(operations: readonly Operation[], history: History): Violation[] {
   // A caller whose wait ended without a lease may have been overtaken, too.
   const waited = operations.filter(({ outcome }) => outcome !== undefined && WAITED.has(outcome));
+  const inTurn = history.exact ? waited.filter((operation) => !mayQueueAgain(operation, operations)) : waited;
   return waited.flatMap((late) => {
     const { outcome, settledAt: servedAt = 0, calledAt } = late;
     if (outcome !== 'granted') return [];
-    const overtook = waited.find(({ process, calledAt: from, settledAt: to = 0 }) => {
+    const overtook = inTurn.find(({ process, calledAt: from, settledAt: to = 0 }) => {
       if (from >= calledAt - TOGETHER_MS || to <= servedAt + SEEN_MS || history.troubled({ from, to })) return false;
       // A process that was stopped called later, and saw its grant later.
       const calledLateMs = history.standstillMs(process, { from, to: calledAt }, 0);
@@ -36,4 +39,16 @@ function overtaken(operations: readonly Operation[], history: History): Violatio
     const message = `${late.id} was served before ${overtook.id}, which came ${Math.round(calledAt - overtook.calledAt)} ms earlier`;
     return [{ rule: 'order', message: `${late.keys[0]}: ${message}`, operations: [overtook, late], at: servedAt }];
   });
+}
+
+/**
+ * A process with more callers than places queues again, behind other processes. The histories of real processes have shown no such
+ * caller beyond the bounds. A process may have fewer places if it hands over no permit in memory.
+ */
+function mayQueueAgain({ process, options }: Operation, operations: readonly Operation[]): boolean {
+  const rivals = operations.filter((other) => other.process === process);
+  const callers = new Set(rivals.map(({ id }) => id.split('.')[0])).size;
+  const places = (options.permits ?? 1) / (options.weight ?? 1);
+  const handsOver = rivals.every((other) => other.options.renew !== false && other.options.release !== 'expire');
+  return callers > places + 1 || (callers > places && !handsOver);
 }

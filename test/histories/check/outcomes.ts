@@ -1,15 +1,21 @@
 import { ttlOf, type History, type Violation } from './history.js';
-import { rootOf, type Operation } from './operation.js';
+import { find, provenUntil, rootOf, type EventOf, type Operation } from './operation.js';
 import { mayBeUseless } from './tickets.js';
 
 /** Timers of the runtime may fire this early. */
 const EARLY_MS = 2;
+/** The end of a proof is a whole millisecond of the clock of its process. */
+const WHOLE_MS = 1.1;
+/** A real process samples its leases this often. */
+const SAMPLED_MS = 100;
 
 /** The options and the state of the system allow every refusal, and `withLock` ends according to `onLost`. */
 export function checkOutcomes(history: History): Violation[] {
   return history.operations.flatMap((operation) => [
     ...faultsOf('outcomes', refusalFault(operation, history), operation),
     ...faultsOf('outcomes', endFault(operation, history), operation),
+    ...faultsOf('outcomes', extendFault(operation, history), operation),
+    ...faultsOf('outcomes', downgradeFault(operation, history), operation),
   ]);
 }
 
@@ -20,8 +26,9 @@ function faultsOf(rule: string, message: string | undefined, operation: Operatio
 }
 
 function refusalFault(operation: Operation, history: History): string | undefined {
-  const { outcome, message, inside } = operation;
+  const { outcome, message, inside, probe } = operation;
   if (outcome === undefined) return undefined;
+  if (probe && outcome !== 'granted') return 'did not get a lock that had to be free';
   if (outcome === 'granted')
     return inside === undefined || mayReenter(operation) ? undefined : 'was granted inside its own lock';
   if (isAllowed(operation, outcome, history)) return undefined;
@@ -30,7 +37,7 @@ function refusalFault(operation: Operation, history: History): string | undefine
 
 function isAllowed(operation: Operation, code: string, history: History): boolean {
   const { process, waitMs, calledAt, settledAt = calledAt, abortedAt = Infinity } = operation;
-  const inTime = waited(operation) >= waitMs - EARLY_MS;
+  const inTime = waited(operation) >= waitMs - history.slackMs(EARLY_MS);
   switch (code) {
     case 'LOCK_CONTENDED':
       return waitMs === 0;
@@ -73,9 +80,46 @@ function answeredLate(
   });
 }
 
-/** For how long the answer to its first command proves its lease. A lease ends for its holder 1 % and 2 ms early. */
+/** A lease ends for its holder 1 % and 2 ms early. */
+const proofMs = (ttlMs: number): number => ttlMs * 0.99 - 2;
+
+/** For how long the answer to its first command proves its lease. */
 function provenMs({ options }: Operation): number {
-  return Math.min(ttlOf(options), Number(options.maxHold ?? Infinity)) * 0.99 - 2;
+  return proofMs(Math.min(ttlOf(options), Number(options.maxHold ?? Infinity)));
+}
+
+/** A confirmed extension proves the lease for its ttl. */
+function extendFault(operation: Operation, history: History): string | undefined {
+  const { events, hold, options } = operation;
+  const call = find(events, 'extend');
+  const end = find(events, 'extended');
+  if (call === undefined || end === undefined) return undefined;
+  const { code, at } = end;
+  if (code !== 'ok') return mayFail(end, history) ? undefined : `was not extended: ${code}`;
+  const seenAt = at + history.slackMs(SAMPLED_MS);
+  if (options.maxHold !== undefined || hold!.to < seenAt) return undefined;
+  const until = provenUntil(events.filter((event) => event.at <= seenAt));
+  const leastMs = proofMs(call.ttlMs) - history.slackMs(EARLY_MS) - WHOLE_MS;
+  if (until >= call.at + leastMs) return undefined;
+  return `was extended by ${call.ttlMs} ms, and proven for ${Math.round(until - call.at)} ms`;
+}
+
+/** A downgrade fails only with the lease, or because a nested call still writes. */
+function downgradeFault(operation: Operation, history: History): string | undefined {
+  const { calledAt, events, nested, options } = operation;
+  const end = find(events, 'downgraded');
+  if (end === undefined || end.code === 'ok' || (end.code === 'LOCK_USAGE' && nested.length > 0)) return undefined;
+  const { code, at, process } = end;
+  const isLimited = options.renew === false || options.maxHold !== undefined;
+  const mayEnd = isLimited || history.troubled({ from: calledAt, to: at }, process);
+  const isReleased = code === 'LEASE_LOST' && (find(events, 'release')?.at ?? Infinity) <= at;
+  if (mayFail(end, history) && (mayEnd || isReleased || code === 'LOCK_SHUTDOWN')) return undefined;
+  return `was not downgraded: ${code}`;
+}
+
+function mayFail({ code, process, at }: EventOf<'extended' | 'downgraded'>, history: History): boolean {
+  if (code === 'LOCK_SHUTDOWN') return history.shutsDown(process, at);
+  return code === 'LEASE_LOST' || code === 'LOCK_UNAVAILABLE';
 }
 
 const waited = ({ calledAt, settledAt = calledAt }: Operation): number => settledAt - calledAt;
@@ -100,11 +144,6 @@ function endFault(operation: Operation, history: History): string | undefined {
   return mayBeLost || lossBehindRelease(operation, history)
     ? undefined
     : `ended with ${ended.code}, although its lease was held`;
-}
-
-function provenUntil(events: Operation['events']): number {
-  const last = events.findLast(({ type }) => type === 'granted' || type === 'proven');
-  return last !== undefined && 'until' in last ? last.until : Infinity;
 }
 
 /** The reply to a release may report a loss that the holder did not know. A reader may share an older lease. */

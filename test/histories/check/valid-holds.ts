@@ -1,7 +1,7 @@
 import { groupBy } from './group-by.js';
 import type { DataLoss, History } from './history.js';
 import type { Interval } from './interval.js';
-import type { Operation } from './operation.js';
+import { find, type Operation } from './operation.js';
 
 /** One key that one operation validly held. */
 export interface ValidHold extends Interval {
@@ -23,25 +23,53 @@ export function validHolds(history: History): ReadonlyMap<string, readonly Valid
   );
 }
 
-/** Like `validHolds`, with those of nested calls, which may last longer than the call around them. */
+/**
+ * Like `validHolds`, with those of nested calls, which may last longer than the call around them, and those of locks that the
+ * server has again after a loss.
+ */
 export const allHolds = (history: History): ReadonlyMap<string, readonly ValidHold[]> =>
-  holdsOf(history.operations, history);
+  holdsOf(history.operations, history, regained);
 
-function holdsOf(operations: readonly Operation[], { dataLosses }: History): Map<string, ValidHold[]> {
-  const holds = operations.flatMap((operation) => holdsOfOne(operation, dataLosses));
+function holdsOf(
+  operations: readonly Operation[],
+  history: History,
+  more: (operation: Operation) => readonly ValidHold[] = () => [],
+): Map<string, ValidHold[]> {
+  const holds = operations.flatMap((operation) =>
+    operation.hold === undefined ? [] : [...holdsOfOne(operation, history), ...more(operation)],
+  );
   return groupBy(
     holds.toSorted((a, b) => a.from - b.from),
     ({ key }) => key,
   );
 }
 
-function holdsOfOne(operation: Operation, losses: readonly DataLoss[]): ValidHold[] {
-  const { hold } = operation;
-  if (hold === undefined) return [];
-  const { from, readsFrom } = hold;
-  return operation.keys.flatMap((key) => {
-    const lost = losses.filter((loss) => (loss.key ?? key) === key && hold.sentAt[key] < loss.at);
-    const to = Math.min(hold.to, ...lost.map((loss) => loss.from));
-    return to > from ? [{ operation, key, token: hold.tokens[key], from, to, readsFrom }] : [];
-  });
+function holdsOfOne(operation: Operation, history: History): ValidHold[] {
+  const { from, to } = operation.hold!;
+  return operation.keys.flatMap((key) =>
+    during(operation, key, from, Math.min(to, lostAt(operation, key, history)?.from ?? Infinity)),
+  );
+}
+
+function regained(operation: Operation): ValidHold[] {
+  const seen = operation.events.filter((event) => event.type === 'on-server');
+  return seen.flatMap(({ has, at }, i) =>
+    has ? during(operation, operation.keys[0], at, Math.min(operation.hold!.to, seen[i + 1]?.at ?? Infinity)) : [],
+  );
+}
+
+function during(operation: Operation, key: string, from: number, to: number): ValidHold[] {
+  const { tokens, readsFrom } = operation.hold!;
+  return to > from ? [{ operation, key, token: tokens[key], from, to, readsFrom }] : [];
+}
+
+/** The first loss of the grant of this key. */
+export function lostAt(
+  { hold, events }: Operation,
+  key: string,
+  { dataLosses, exact }: History,
+): Pick<DataLoss, 'from' | 'at'> | undefined {
+  if (!exact) return dataLosses.find((loss) => (loss.key ?? key) === key && hold!.sentAt[key] < loss.at);
+  const seen = find(events, 'on-server');
+  return seen && { from: seen.at, at: seen.at };
 }

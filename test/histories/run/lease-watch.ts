@@ -27,6 +27,7 @@ export function sampled(lease: Lease): { at: number; remaining: number } {
 /** Records until when held leases are proven, so that the record exists before a process stops. */
 export class LeaseWatch {
   private readonly leases = new Map<string, Watched>();
+  private readonly unreleased = new Set<string>();
 
   constructor(private readonly recorder: Recorder<WorkerEvent>) {}
 
@@ -36,10 +37,11 @@ export class LeaseWatch {
     const tokens = Object.fromEntries(lease.fencingTokens);
     this.recorder.record({ type: 'granted', op, tokens, ...grantsOf(lease), until }, at);
     this.leases.set(op, { lease, until });
+    this.unreleased.add(op);
     const { signal } = lease;
     setMaxListeners(0, signal); // nested calls share it
     const lost = (): void => {
-      if (!this.leases.has(op)) return;
+      if (!this.unreleased.has(op)) return;
       const { reason: error } = signal;
       const code = isLockError(error) ? error.code : 'none';
       const reason = isLockError(error, 'LEASE_LOST') ? error.reason : undefined;
@@ -53,6 +55,7 @@ export class LeaseWatch {
   releases(op: string, lease: Lease): void {
     const at = monotonicMs();
     this.leases.delete(op);
+    this.unreleased.delete(op);
     this.recorder.record({ type: 'release', op, held: lease.isHeld() }, at);
   }
 
