@@ -1,33 +1,33 @@
 import { isLockError } from '../../libs/distribute-lock/src/errors.js';
-import { surelyOverMs, validUntil } from '../../libs/distribute-lock/src/engine/lease/grant.js';
+import { surelyOverMs } from '../../libs/distribute-lock/src/engine/lease/grant.js';
 import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import { CLAIM_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.js';
+import type { RecordedOptions } from '../histories/event.js';
 import type { Hold } from './hold.js';
 import { isCalm, PATIENT_MS, type CallerPlan } from './plan.js';
 import type { PendingCall } from './pending-calls.js';
+import { recordedOptions } from './recorder.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { World } from './world.js';
-
-/** A release without a reply from the store resolves after 100 ms. */
-const RELEASE_MS = 100;
 
 /** A caller that asks, holds and releases, once or repeatedly. */
 export class Caller {
   private round = 0;
+  private readonly recorded: RecordedOptions;
 
   constructor(
     protected readonly world: World,
     protected readonly plan: CallerPlan,
     protected readonly process: SimulatedProcess,
     private readonly name: string,
-  ) {}
+  ) {
+    this.recorded = recordedOptions(plan.options, process);
+  }
 
-  /** Registers a call that must settle. */
-  protected pendingCall(label: string): PendingCall {
-    const { key, options } = this.plan;
-    const more = { waits: options.waitMs > 0 };
-    return this.world.pendingCalls.ask(this.process, label, key, options.waitMs, options, more);
+  /** The operations that record its call, and their keys. */
+  protected ops(label: string): Readonly<Record<string, string>> {
+    return { [label]: this.plan.key };
   }
 
   protected acquire(label: string, signal: AbortSignal | undefined): Promise<Lease> {
@@ -42,21 +42,44 @@ export class Caller {
   ask(): void {
     this.round += 1;
     const { world, process } = this;
-    const { key, keys = [key], options, abortAfterMs } = this.plan;
+    const { key, keys, options, abortAfterMs } = this.plan;
     const label = `${this.name}.${this.round}`;
-    const pendingCall = this.pendingCall(label);
+    const pendingCall = world.pendingCalls.ask(process, label, keys?.[0] ?? key, options, keys);
     const abort = abortAfterMs === undefined ? undefined : new AbortController();
-    world.note(`${label} asks for ${keys.join(' and ')}, waits ${options.waitMs}, ttl ${options.ttlMs}`, process);
+    world.note(
+      `${label} asks for ${(keys ?? [key]).join(' and ')}, waits ${options.waitMs}, ttl ${options.ttlMs}`,
+      process,
+    );
+    const ops = Object.entries(this.ops(label));
+    for (const [op, of] of ops) this.asks(op, of);
     this.acquire(label, abort?.signal).then(
       (lease) => this.granted(pendingCall, lease),
-      (error: unknown) => this.refused(pendingCall, error, abort?.signal.aborted === true),
+      (error: unknown) => {
+        world.note(`${label} refused: ${String(error)}`, process);
+        world.pendingCalls.answered(pendingCall);
+        for (const [op] of ops) world.recorder.record(process, { type: 'refused', op, ...outcomeOf(error) });
+        this.goOn();
+      },
     );
     if (abort === undefined || abortAfterMs === undefined) return;
     process.after(abortAfterMs, () => {
+      for (const [op] of ops) world.recorder.record(process, { type: 'abort', op });
       abort.abort();
-      process.nextTurn(() => {
-        if (world.pendingCalls.isOpen(pendingCall)) world.fail('an aborted caller was not rejected at once', label);
-      });
+    });
+  }
+
+  private asks(op: string, key: string): void {
+    const { plan, process, recorded: options } = this;
+    // Without faults no lock is held for this long.
+    const isCertain = plan.options.waitMs === PATIENT_MS && plan.abortAfterMs === undefined && isCalm(this.world.plan);
+    this.world.recorder.record(process, {
+      type: 'ask',
+      op,
+      call: 'acquire',
+      keys: [key],
+      options,
+      ...(isCertain ? { probe: true } : {}),
+      ...(plan.keys === undefined ? {} : { part: true }),
     });
   }
 
@@ -76,102 +99,73 @@ export class Caller {
     else process.after(plan.holdMs, end);
   }
 
-  private refused(pendingCall: PendingCall, error: unknown, aborted: boolean): void {
-    const { world, process } = this;
-    world.note(`${pendingCall.label} refused: ${String(error)}`, process);
-    world.pendingCalls.answered(pendingCall);
-    const { waitMs } = pendingCall.options;
-    const waited = process.plan.rate * (world.timeline.now - pendingCall.calledAt) + 1e-6 >= waitMs;
-    const right =
-      (isLockError(error, 'LOCK_CONTENDED') && waitMs === 0) ||
-      (isLockError(error, 'LOCK_WAIT_TIMEOUT') && waitMs > 0 && waited && !this.mustBeServed()) ||
-      (isLockError(error, 'LOCK_UNAVAILABLE') && waited && !isCalm(world.plan)) ||
-      (isLockError(error, 'LOCK_ABORTED') && aborted) ||
-      (isLockError(error, 'LOCK_SHUTDOWN') && process.draining);
-    if (!right) world.fail('a caller was refused without a valid reason', `${pendingCall.label}: ${String(error)}`);
-    this.goOn();
-  }
-
-  /** Without faults no lock is held for this long, so the caller must be granted it. */
-  private mustBeServed(): boolean {
-    return this.plan.options.waitMs === PATIENT_MS && isCalm(this.world.plan);
-  }
-
   private extend(hold: Hold, ttlMs: number): void {
     const { world, process } = this;
-    const { label, key, options } = hold.pendingCall;
+    const op = hold.pendingCall.label;
     if (hold.released) return;
-    const pendingCall = world.pendingCalls.ask(process, `${label} extend`, key, 0, options);
-    const calledAt = process.now();
+    world.recorder.record(process, { type: 'extend', op, ttlMs: process.realMs(ttlMs) });
+    const settled = (code: string): void => {
+      if (!hold.released) world.ledger.sample(hold);
+      world.recorder.record(process, { type: 'extended', op, code });
+    };
     hold.lease.extend(ttlMs).then(
-      () => {
-        world.pendingCalls.answered(pendingCall);
-        const proven = validUntil(calledAt, ttlMs) - process.now();
-        if (options.maxHoldMs === Infinity && hold.lease.remainingMs() < proven - 1e-3)
-          world.fail('an extension did not lengthen the lease', label);
-      },
-      (error: unknown) => {
-        world.pendingCalls.answered(pendingCall);
-        const shutDown = isLockError(error, 'LOCK_SHUTDOWN') && process.draining;
-        if (shutDown || isLockError(error, 'LEASE_LOST', 'LOCK_UNAVAILABLE')) return;
-        world.fail('an extension failed without a reason', `${label}: ${String(error)}`);
-      },
+      () => settled('ok'),
+      (error: unknown) => settled(outcomeOf(error).code),
     );
   }
 
   private downgrade(hold: Hold): void {
     const { world, process } = this;
-    const { label, key, options } = hold.pendingCall;
+    const { label: op, key } = hold.pendingCall;
     if (hold.released || !hold.lease.isHeld()) return;
     hold.reads = true;
-    world.note(`${label} downgrades ${key}`, process);
-    // The extension may be executed as long as the grant lasts, also when the hold ends by maxHold.
-    const leftMs = hold.lease.grant.validUntil - process.now();
-    const pendingCall = world.pendingCalls.ask(process, `${label} downgrade`, key, leftMs, options);
+    world.note(`${op} downgrades ${key}`, process);
+    world.recorder.record(process, { type: 'downgrade', op });
+    const settled = (code: string): void => world.recorder.record(process, { type: 'downgraded', op, code });
     hold.lease.downgrade().then(
-      () => world.pendingCalls.answered(pendingCall),
-      (error: unknown) => {
-        world.pendingCalls.answered(pendingCall);
-        const shutDown = isLockError(error, 'LOCK_SHUTDOWN') && process.draining;
-        const mayEnd = !options.renew || options.maxHoldMs < Infinity || !isCalm(world.plan);
-        if (shutDown || (mayEnd && isLockError(error, 'LEASE_LOST', 'LOCK_UNAVAILABLE'))) return;
-        if (hold.released && isLockError(error, 'LEASE_LOST')) return;
-        world.fail('a downgrade failed without a reason', `${label}: ${String(error)}`);
-      },
+      () => settled('ok'),
+      (error: unknown) => settled(outcomeOf(error).code),
     );
   }
 
   private release(holds: readonly Hold[], lease: Lease): void {
     const { world, process } = this;
-    const { label, key, options } = holds[0].pendingCall;
-    world.note(`${label} releases ${lease.keys.join(' and ')}`, process);
+    world.note(`${holds[0].pendingCall.label} releases ${lease.keys.join(' and ')}`, process);
     for (const hold of holds) this.ends(hold);
-    const pendingCall = world.pendingCalls.ask(process, `${label} release`, key, RELEASE_MS, options);
     lease.release().then(
       () => {
-        world.pendingCalls.answered(pendingCall);
-        if (lease.isHeld()) world.fail('a released lease is valid', label);
+        for (const hold of holds) this.released(hold);
         this.goOn();
       },
-      (error: unknown) => world.fail('a release rejected', `${label}: ${String(error)}`),
+      (error: unknown) =>
+        world.recorder.record(process, { type: 'stray', message: `a release rejected: ${String(error)}` }),
     );
   }
 
-  /** Records until when the key may stay taken. */
+  private released(hold: Hold): void {
+    const { recorder } = this.world;
+    const op = hold.pendingCall.label;
+    const until = hold.provenUntil(this.world);
+    if (until !== undefined) recorder.record(this.process, { type: 'proven', op, until });
+    recorder.record(this.process, { type: 'released', op });
+  }
+
+  /** Records the end of the hold, and until when the key may stay taken. */
   private ends(hold: Hold): void {
     const { world, process } = this;
-    const { key, options } = hold.pendingCall;
-    if (options.minHoldMs > 0 && hold.lease.isHeld()) {
+    const { key, options, label: op } = hold.pendingCall;
+    const held = hold.lease.isHeld();
+    if (options.minHoldMs > 0 && held) {
       const rest = hold.lease.startedAt + options.minHoldMs - process.now();
       world.pendingCalls.keptUntil(key, world.timeline.now + process.realMs(rest));
     }
-    if (options.release === 'expire' && hold.lease.isHeld()) {
+    if (options.release === 'expire' && held) {
       // A claimed offer keeps its claim window when the ttl is shorter.
       const longestMs = Math.max(options.ttlMs, hold.lease.grant.ttlMs, this.plan.extend?.ttlMs ?? 0, CLAIM_WINDOW_MS);
       world.pendingCalls.leftUntil(key, world.timeline.now + process.realMs(surelyOverMs(longestMs)));
-      world.ledger.left(hold);
     }
     hold.released = true;
+    world.recorder.record(process, { type: 'release', op, held });
   }
 
   private goOn(): void {
@@ -180,4 +174,8 @@ export class Caller {
     if (plan.gapMs === 0) process.nextTurn(() => this.ask());
     else process.after(plan.gapMs, () => this.ask());
   }
+}
+
+function outcomeOf(error: unknown): { readonly code: string; readonly message: string } {
+  return { code: isLockError(error) ? error.code : 'none', message: String(error) };
 }

@@ -6,6 +6,9 @@ const FOREIGN_OWNER = 'x';
 
 type Strike = (world: World, fault: FaultPlan, process: SimulatedProcess) => void;
 
+/** They affect no lease: a stop is recorded when it ends, and the others end a process or take a free lock. */
+const WITHOUT_EFFECT: readonly FaultPlan['kind'][] = ['stop', 'crash', 'drain', 'foreign'];
+
 /** The effect of each kind of fault. */
 const STRIKES: Readonly<Record<FaultPlan['kind'], Strike>> = {
   break: (_, { ms }, { store }) => store.connection.breakFor(ms),
@@ -38,6 +41,10 @@ export function planFault(world: World, fault: FaultPlan): void {
     if (process.gone) return;
     world.note(`${fault.kind} for ${fault.ms.toFixed(1)} ms`, process, fault.key);
     world.trouble(fault.ms);
+    const { kind: name, ms } = fault;
+    const { now } = world.timeline;
+    if (!WITHOUT_EFFECT.includes(name))
+      world.recorder.run({ type: 'fault', name, from: now, of: process.name, cutOff: false }, now + ms);
     STRIKES[fault.kind](world, fault, process);
   });
 }

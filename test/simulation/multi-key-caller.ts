@@ -6,17 +6,15 @@ import { Caller } from './caller.js';
 import type { Hold } from './hold.js';
 import type { PendingCall } from './pending-calls.js';
 
-/** A multi-key caller; its lease is recorded as one hold per key. */
+/** A multi-key caller; its call and its lease are recorded once per key. */
 export class MultiKeyCaller extends Caller {
+  protected override ops(label: string): Readonly<Record<string, string>> {
+    return Object.fromEntries(this.plan.keys!.map((key) => [`${label}/${key}`, key]));
+  }
+
   /** The order in which the keys are acquired, as in `LockService`. */
   protected order(): readonly string[] {
     return orderedKeys(this.plan.keys!, 'caller');
-  }
-
-  protected override pendingCall(label: string): PendingCall {
-    const { options, keys = [] } = this.plan;
-    const more = { keys, waits: options.waitMs > 0 };
-    return this.world.pendingCalls.ask(this.process, label, keys[0], options.waitMs, options, more);
   }
 
   protected override acquire(label: string, signal: AbortSignal | undefined): Promise<Lease> {

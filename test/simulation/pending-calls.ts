@@ -5,8 +5,6 @@ import type { SimulatedProcess } from './simulated-process.js';
 import { MultiKeyWatch } from './multi-key-watch.js';
 import type { World } from './world.js';
 
-/** The time after its limit within which every call must settle. */
-const SETTLES_MS = 1_000;
 /** Clocks differ by less than this share. */
 const DRIFT = 1.01;
 /** After a lost message: a heartbeat with its jitter, and an attempt. */
@@ -15,7 +13,7 @@ const CLAIM_MS = 1_750;
 /** The longest delay of a timer. */
 const KEPT_MS = 1;
 
-/** A call of the engine that must settle. */
+/** A call of the engine that has not settled. */
 export interface PendingCall {
   readonly process: SimulatedProcess;
   readonly label: string;
@@ -23,15 +21,13 @@ export interface PendingCall {
   readonly options: ResolvedLockOptions;
   readonly order: number;
   readonly calledAt: number;
-  /** Its longest duration, on the clock of its process. */
-  readonly limitMs: number;
   /** Whether it is a caller that waits for the lock. */
   readonly waits: boolean;
   /** A multi-key call, which keeps the keys that it has. */
   readonly keys?: readonly string[];
 }
 
-/** Watches calls until they settle: each settles in time, and no caller waits for a free lock. */
+/** Watches waiting callers until their calls settle: no caller waits for a free lock. */
 export class PendingCalls {
   private readonly open = new Set<PendingCall>();
   /** When each key with waiters lost its last holder. */
@@ -51,12 +47,12 @@ export class PendingCalls {
     process: SimulatedProcess,
     label: string,
     key: string,
-    limitMs: number,
     options: ResolvedLockOptions,
-    more: Pick<PendingCall, 'waits' | 'keys'> = { waits: false },
+    keys?: readonly string[],
   ): PendingCall {
     const calledAt = this.world.timeline.now;
-    const pendingCall = { process, label, key, options, calledAt, limitMs, ...more, order: this.order++ };
+    const waits = options.waitMs > 0;
+    const pendingCall = { process, label, key, options, calledAt, waits, keys, order: this.order++ };
     this.open.add(pendingCall);
     return pendingCall;
   }
@@ -68,10 +64,6 @@ export class PendingCalls {
   /** A caller was granted the key. Other waiters of a shared key follow one after the other. */
   progressed(key: string): void {
     this.starving.delete(key);
-  }
-
-  isOpen(pendingCall: PendingCall): boolean {
-    return this.open.has(pendingCall);
   }
 
   /** The lock stays taken until then without a holder. */
@@ -88,33 +80,19 @@ export class PendingCalls {
     return this.world.timeline.now < (this.lefts.get(key) ?? 0);
   }
 
-  isKept(key: string): boolean {
-    return this.world.timeline.now < (this.minHolds.get(key) ?? 0) - KEPT_MS;
-  }
-
   check(): void {
     const { now } = this.world.timeline;
     let starving = false;
     for (const pendingCall of this.open) {
-      const { process, calledAt, limitMs } = pendingCall;
+      const { process } = pendingCall;
       if (process.gone) this.open.delete(pendingCall);
-      else if (!process.turning) continue;
-      else if (now > calledAt + limitMs * DRIFT + SETTLES_MS && now > process.turningSince + SETTLES_MS) {
-        this.world.fail('a call did not settle in time', pendingCall.label);
-      } else if (waitsAlone(pendingCall) && this.world.ledger.fits(pendingCall)) {
+      else if (process.turning && waitsAlone(pendingCall) && this.world.ledger.fits(pendingCall)) {
         starving = true;
         if (!this.starving.has(pendingCall.key)) this.starving.set(pendingCall.key, now);
       }
     }
     if (this.starving.size > 0) this.checkStarving(starving, now);
     this.multiKey.check(this.open);
-  }
-
-  /** Checks at the end of the history. */
-  checkEnd(): void {
-    for (const { process, label } of this.open) {
-      if (!process.gone) this.world.fail('a call never settled', label);
-    }
   }
 
   /** Whether the lock is or may be taken without a holder. */

@@ -15,25 +15,30 @@ interface Insides {
 /** After these faults a lock may stay taken until its ttl ends, because its process is gone. */
 const GHOSTS: readonly FaultKind[] = ['crash', 'drain'];
 
-/** Checks at the end of the history that only keys with a TTL are left. */
-export function checkNothingLeft(world: World): void {
+/** Records at the end of the history what is left in the server and in the processes. */
+export function recordLeftovers(world: World): void {
   for (const process of world.processes) {
-    if (!process.gone) checkIdle(world, process.engine, process.index);
+    if (process.gone) continue;
+    for (const what of remains(process.engine))
+      world.recorder.run({ type: 'left', what: `${what} of ${process.name}` });
   }
+  const left = (what: string): void => world.recorder.run({ type: 'left', what });
   const ghosts = world.plan.faults.some(({ kind }) => GHOSTS.includes(kind));
   const { locks } = world.server;
   for (const key of locks.keys()) {
-    if (locks.owner(key) !== undefined && locks.leftMs(key) < 0) world.fail('a lock has no end', key);
-    if (!ghosts && !world.server.isForeign(key) && !world.pendingCalls.isLeft(key))
-      world.fail('a key is left without a holder or a waiter', key);
+    if (locks.owner(key) !== undefined && locks.leftMs(key) < 0) world.recorder.run({ type: 'persistent', key });
+    if (!ghosts && !world.server.isForeign(key) && !world.pendingCalls.isLeft(key)) left(`the key ${key}`);
   }
 }
 
-function checkIdle(world: World, engine: LockEngine, index: number): void {
+/** What is left in the engine. */
+function remains(engine: LockEngine): readonly string[] {
   const { waiting, states, context } = engine as unknown as Insides;
   const timers = [...context.timers.delays.values()].filter(({ first }) => first !== undefined).length;
-  if (waiting > 0) world.fail('a waiter is left', `p${index}`);
-  if (!states.empty) world.fail('a queue is left', `p${index}`);
-  if (context.abandoned.size > 0) world.fail('an abandoned token is left', `p${index}`);
-  if (timers > 0) world.fail('a timer is left', `p${index}`);
+  return [
+    ...(waiting > 0 ? ['a waiter'] : []),
+    ...(states.empty ? [] : ['a queue']),
+    ...(context.abandoned.size > 0 ? ['an abandoned token'] : []),
+    ...(timers > 0 ? ['a timer'] : []),
+  ];
 }

@@ -52,7 +52,7 @@ export class SimulatedInbox {
     timeline.add(this.lastArrival, this.process, () => {
       if (epoch !== this.epoch) return this.world.trouble();
       this.world.note('message', this.process, message);
-      if (message.type === 'contended') this.world.ledger.contended(message.ownerToken);
+      if (message.type === 'contended') this.world.ledger.turns.contended(message.ownerToken);
       listener?.message(message);
     });
     return 1;

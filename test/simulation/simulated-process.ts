@@ -14,13 +14,14 @@ const TURN_MS = 0.01;
 /** One process: its clock, its event loop, its connections, and the lock engine under test. */
 export class SimulatedProcess implements Clock {
   readonly id: string;
+  /** Its name in the recorded history. */
+  readonly name: string;
   readonly engine: LockEngine;
   readonly store: SimulatedStore;
   /** Crashed or ended: no event occurs in this process. */
   gone = false;
   draining = false;
-  /** Since when its event loop has turned without a stop. */
-  turningSince = 0;
+  private stoppedAt = 0;
   private stops = 0;
   private backlog: Happening[] = [];
 
@@ -29,13 +30,17 @@ export class SimulatedProcess implements Clock {
     readonly index: number,
     readonly plan: ProcessPlan,
   ) {
-    this.id = `p${index}`.padEnd(22, '-');
+    this.name = `p${index}`;
+    this.id = this.name.padEnd(22, '-');
     this.store = new SimulatedStore(world, this);
     const events = new LockEvents();
     events.listen(({ type, name, error }) => {
+      if (type !== 'lost') return;
+      const lost = error as LeaseLostError;
       // The holds of a multi-key call have its name, and one key each.
-      if (type === 'lost') world.ledger.notified(name.endsWith('/') ? name + (error as LeaseLostError).key : name);
+      world.ledger.notified(name.endsWith('/') ? name + lost.key : name, lost, this);
     });
+    world.recorder.run({ type: 'started', of: this.name, ...(plan.deaf ? { polls: true } : {}) });
     this.engine = new LockEngine(this.store, {
       defaults: LOCK_DEFAULTS,
       maxWaitersPerKey: 1_000,
@@ -78,6 +83,7 @@ export class SimulatedProcess implements Clock {
   }
 
   stop(): void {
+    if (this.stops === 0) this.stoppedAt = this.world.timeline.now;
     this.stops += 1;
   }
 
@@ -86,7 +92,7 @@ export class SimulatedProcess implements Clock {
     this.stops -= 1;
     if (this.stops > 0 || this.gone) return;
     const { timeline, random } = this.world;
-    this.turningSince = timeline.now;
+    this.stood();
     const first = random.chance(0.5);
     for (const timers of [first, !first]) {
       for (const happening of this.backlog) if (happening.timer === timers) timeline.again(happening, timeline.now);
@@ -94,17 +100,21 @@ export class SimulatedProcess implements Clock {
     this.backlog = [];
   }
 
+  private stood(): void {
+    this.world.recorder.record(this, { type: 'standstill', from: this.stoppedAt });
+  }
+
   /** Shuts the application down; the process ends afterwards, also with running work. */
   drain(timeoutMs: number): void {
     if (this.draining) return;
     this.draining = true;
-    const { pendingCalls } = this.world;
-    const pendingCall = pendingCalls.ask(this, `drain of p${this.index}`, '', timeoutMs, LOCK_DEFAULTS);
+    const { recorder } = this.world;
+    recorder.record(this, { type: 'shutdown', withinMs: this.realMs(timeoutMs) });
     void this.engine
       .drain(timeoutMs)
       .then(() => this.engine.close())
       .then(() => {
-        pendingCalls.answered(pendingCall);
+        recorder.record(this, { type: 'closed' });
         this.world.note('closed', this);
         this.world.trouble();
         this.crash();
@@ -112,7 +122,9 @@ export class SimulatedProcess implements Clock {
   }
 
   crash(): void {
+    if (this.stops > 0) this.stood();
     this.gone = true;
+    this.world.recorder.run({ type: 'killed', of: this.name });
     this.store.inbox.close();
   }
 }

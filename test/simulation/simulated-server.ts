@@ -201,6 +201,7 @@ export class SimulatedServer {
   private forget(key: string): void {
     const owner = this.locks.owner(key);
     if (owner === undefined) return;
+    this.world.recorder.run({ type: 'data-lost', name: 'simulated', from: this.world.timeline.now, key });
     const readers = [...this.locks.readers(key).keys()];
     for (const ownerToken of [owner, ...readers, ...this.locks.permits(key).keys()]) {
       this.forgotten.set(ownerToken, this.world.timeline.now);

@@ -110,7 +110,7 @@ export class SimulatedStore implements LockStore {
   }
 
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]> {
-    const { gates } = this.world.ledger;
+    const { gates } = this.world.ledger.turns;
     const warnings = requests.map(({ ownerToken }) => gates.warningsOf(ownerToken));
     return this.connection
       .ask<readonly RenewAnswer[]>(`renew ${requests.map(({ ownerToken }) => ownerToken).join(' ')}`, () =>

@@ -4,8 +4,10 @@ import { planFault } from './faults.js';
 import { Ledger } from './ledger.js';
 import type { Plan } from './plan.js';
 import { PendingCalls } from './pending-calls.js';
-import { checkNothingLeft } from './quiescence.js';
+import { recordLeftovers } from './quiescence.js';
+import { checkExactHistory } from '../histories/check/check-history.js';
 import { Random } from './random.js';
+import { Recorder } from './recorder.js';
 import { SimulatedProcess } from './simulated-process.js';
 import type { LocksByRules } from './simulated-locks.js';
 import { SimulatedServer } from './simulated-server.js';
@@ -30,10 +32,11 @@ export interface WorldSettings {
   readonly Locks?: LocksByRules;
 }
 
-/** One history: processes, callers, faults and a server on one timeline, and the watchers of the rules. */
+/** One history: processes, callers, faults and a server on one timeline, and the watchers of the rules that need more than the events. */
 export class World {
   readonly timeline = new Timeline();
   readonly random: Random;
+  readonly recorder = new Recorder(this.timeline);
   readonly server: SimulatedServer;
   readonly ledger: Ledger;
   readonly pendingCalls: PendingCalls;
@@ -68,9 +71,15 @@ export class World {
       });
     }
     for (const fault of this.plan.faults) planFault(this, fault);
+    const { lossShare, lateShare, refusalShare, weather: name } = this.plan;
+    // Any message, transfer or command may be affected at any time.
+    if (lossShare + lateShare + refusalShare > 0)
+      this.recorder.run({ type: 'fault', name, from: 0, cutOff: false }, Infinity);
     await new Promise<void>((resolve) => this.go(resolve));
-    if (this.violation === undefined) this.pendingCalls.checkEnd();
-    if (this.violation === undefined) checkNothingLeft(this);
+    if (this.violation !== undefined) return this.violation;
+    recordLeftovers(this);
+    for (const { rule, message, at } of checkExactHistory(this.recorder.events))
+      this.fail(`${rule}: ${message}`, `at ${at.toFixed(1)} ms`);
     return this.violation;
   }
 
