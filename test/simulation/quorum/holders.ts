@@ -1,64 +1,70 @@
-import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
+import type { LeaseHandle } from '../../../libs/distribute-lock/src/engine/lease/lease-handle.js';
+import type { Recorder } from '../recorder.js';
 import type { QuorumProcess } from './quorum-process.js';
 
-/** Larger than the difference between the rates of the clocks. */
-export const CLOCKS_SHARE = 0.01;
-
-interface Surroundings {
-  readonly now: number;
-  fail(what: string): void;
-}
-
 interface Hold {
+  readonly op: string;
   readonly process: QuorumProcess;
-  readonly ttlMs: number;
-  /** When it must have ended, because another holder was granted the lock. */
-  overBy: number;
+  /** The recorded end of its proof. */
+  until: number;
 }
 
-/** The holders that rely on their locks, and the rules for them. */
+/** Records the holders that rely on their locks. */
 export class Holders {
   count = 0;
-  private readonly held = new Map<Lease, Hold>();
-  private readonly lastToken = new Map<string, number>();
+  private readonly held = new Map<LeaseHandle, Hold>();
 
   constructor(
-    private readonly world: Surroundings,
+    private readonly world: { readonly now: number; readonly recorder: Recorder },
     /** Nodes may forget their votes at any time: then two may hold a lock, but not for long. */
     private readonly forgetful: boolean,
   ) {}
 
-  started(process: QuorumProcess, lease: Lease, ttlMs: number): void {
+  started(process: QuorumProcess, lease: LeaseHandle, op: string): void {
     this.count += 1;
-    const { key, fencingToken } = lease;
-    const rises = fencingToken > (this.lastToken.get(key) ?? -Infinity);
-    // With two holders, the first one may hand the lock over locally with a reserved fencing token.
-    if (!rises && !this.forgetful) this.world.fail('fencing tokens do not rise');
-    this.lastToken.set(key, fencingToken);
-    this.held.set(lease, { process, ttlMs, overBy: Infinity });
+    const { key, fencingToken, grant } = lease;
+    if (this.forgetful) this.forget(lease, { op, process });
+    const hold = { op, process, until: this.world.now + process.realMs(lease.remainingMs()) };
+    this.world.recorder.record(process, {
+      type: 'granted',
+      op,
+      tokens: { [key]: fencingToken },
+      sentAt: { [key]: process.realMs(grant.startedAt - process.offset) },
+      leases: { [key]: grant.passes },
+      until: hold.until,
+    });
+    this.held.set(lease, hold);
   }
 
-  ended(lease: Lease): void {
+  ended(lease: LeaseHandle): void {
+    const { process, op } = this.held.get(lease)!;
+    this.world.recorder.record(process, { type: 'release', op, held: lease.isHeld() });
     this.held.delete(lease);
   }
 
-  /** Checks at every moment that at most one lease of a key is held. */
+  /** Records at every moment until when the leases are proven. */
   check(): void {
-    const believed = new Map<string, Lease>();
+    const { now, recorder } = this.world;
     for (const [lease, hold] of this.held) {
-      if (hold.process.gone) this.held.delete(lease);
+      const { process, op } = hold;
+      if (process.gone) this.held.delete(lease);
       else if (lease.isHeld()) {
-        const other = believed.get(lease.key);
-        if (other !== undefined) this.overlap(lease, other);
-        believed.set(lease.key, lease);
-        if (this.world.now > hold.overBy) this.world.fail('a holder was not notified of another holder');
+        const until = now + process.realMs(lease.remainingMs());
+        if (Math.abs(until - hold.until) > 1e-3) recorder.record(process, { type: 'proven', op, until });
+        hold.until = until;
+      } else if (hold.until > 0) {
+        recorder.record(process, { type: 'lost', op, code: 'LEASE_LOST', message: '' });
+        hold.until = 0;
       }
     }
   }
 
-  private overlap(one: Lease, other: Lease): void {
-    if (!this.forgetful) return this.world.fail('two valid holds');
-    const first = this.held.get(one.fencingToken < other.fencingToken ? one : other)!;
-    first.overBy = Math.min(first.overBy, this.world.now + first.ttlMs * (1 + CLOCKS_SHARE));
+  /** Of two holders, the nodes have forgotten the votes of the earlier one. A local hand-over gives it a reserved fencing token. */
+  private forget(lease: LeaseHandle, hold: Pick<Hold, 'op' | 'process'>): void {
+    for (const [other, older] of this.held) {
+      if (other.key !== lease.key || older.process.gone || !other.isHeld()) continue;
+      const { op, process } = other.fencingToken < lease.fencingToken ? older : hold;
+      this.world.recorder.record(process, { type: 'on-server', op, has: false });
+    }
   }
 }

@@ -1,34 +1,34 @@
 import { LockEvents } from '../../../libs/distribute-lock/src/events.js';
 import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
-import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
+import type { LeaseHandle } from '../../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import { LOCK_DEFAULTS } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import { LockEngine } from '../../../libs/distribute-lock/src/engine/lock-engine.js';
 import type { CancelTimer, Clock } from '../../../libs/distribute-lock/src/runtime/clock.js';
 import { QuorumLockStore } from '../../../libs/distribute-lock/src/store/quorum/quorum-lock-store.js';
+import { recordedOptions } from '../recorder.js';
 import { SimulatedConnection } from './simulated-connection.js';
 import type { QuorumWorld } from './quorum-world.js';
-
-const EXPECTED = ['LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT', 'LOCK_UNAVAILABLE', 'LOCK_ABORTED'] as const;
-/** The bound beyond `wait`, plus slack for the clocks and a turn of the loop. */
-const SETTLES_MS = 1_000 + 20;
 
 /** One process with its clock, its connections to all nodes, the store under test, and callers. */
 export class QuorumProcess implements Clock {
   readonly id: string;
+  readonly name: string;
   readonly connections: readonly SimulatedConnection[];
   gone = false;
   /** Number of callers that have not ended. */
   busy = 0;
   private readonly engine: LockEngine;
   private readonly rate: number;
-  private readonly offset: number;
+  readonly offset: number;
+  private calls = 0;
 
   constructor(
     private readonly world: QuorumWorld,
     index: number,
   ) {
     const { random } = world;
-    this.id = `p${index}`.padEnd(22, '-');
+    this.name = `p${index}`;
+    this.id = this.name.padEnd(22, '-');
     this.rate = random.between(0.997, 1.003);
     this.offset = random.between(0, 1e6);
     this.connections = world.nodes.map((node) => new SimulatedConnection(world, this, node));
@@ -60,8 +60,14 @@ export class QuorumProcess implements Clock {
     this.after(0.01, callback);
   }
 
+  /** The real duration of `localMs` on its clock. */
+  realMs(localMs: number): number {
+    return localMs / this.rate;
+  }
+
   crash(): void {
     this.gone = true;
+    this.world.recorder.run({ type: 'killed', of: this.name });
   }
 
   async call(untilMs: number): Promise<void> {
@@ -78,28 +84,37 @@ export class QuorumProcess implements Clock {
     const ttlMs = random.pick(world.ttlsMs);
     const waitMs = random.chance(0.3) ? 0 : random.int(1, 3_000);
     const abort = random.chance(0.15) ? new AbortController() : undefined;
-    if (abort !== undefined) this.after(random.between(0, waitMs + 1), () => abort.abort());
+    const { recorder } = world;
+    const op = `${this.name}/${(this.calls += 1)}`;
+    if (abort !== undefined) {
+      this.after(random.between(0, waitMs + 1), () => {
+        recorder.record(this, { type: 'abort', op });
+        abort.abort();
+      });
+    }
     const options = { ...LOCK_DEFAULTS, ttlMs, waitMs, renew: random.chance(0.8) };
-    const calledAt = world.now;
+    const recorded = recordedOptions(options, this);
+    recorder.record(this, { type: 'ask', op, call: 'acquire', keys: [key], options: recorded });
     world.note(`${this.id} asks for ${key}, ttl ${ttlMs}, wait ${waitMs}`);
     try {
       const call = { key, name: 'simulated', options, scoped: false, signal: abort?.signal };
-      await this.hold(await this.engine.acquire(call), ttlMs);
+      await this.hold((await this.engine.acquire(call)) as LeaseHandle, op);
     } catch (error) {
-      if (!isLockError(error, ...EXPECTED)) world.fail(`an acquire ended with ${String(error)}`);
+      const code = isLockError(error) ? error.code : 'none';
+      recorder.record(this, { type: 'refused', op, code, message: String(error) });
     }
     if (!this.gone) await this.pause(random.between(0, world.longPauses ? 400 : 40));
-    if (world.now - calledAt > (waitMs + SETTLES_MS) * 1.01 + world.mostHoldMs) world.fail('an acquire took too long');
   }
 
-  private async hold(lease: Lease, ttlMs: number): Promise<void> {
+  private async hold(lease: LeaseHandle, op: string): Promise<void> {
     const { world } = this;
-    world.holders.started(this, lease, ttlMs);
+    world.holders.started(this, lease, op);
     world.note(`${this.id} holds ${lease.key}, ${lease.fencingToken}`);
     const holdMs = world.random.chance(world.longHolds) ? world.random.between(0, 900) : world.random.between(0, 30);
     await this.pause(holdMs);
     world.holders.ended(lease);
     await lease.release();
+    world.recorder.record(this, { type: 'released', op });
   }
 
   private pause(ms: number): Promise<void> {

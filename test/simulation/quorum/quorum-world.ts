@@ -1,6 +1,8 @@
 import { Random } from '../random.js';
 import { Timeline } from '../timeline.js';
-import { CLOCKS_SHARE, Holders } from './holders.js';
+import { checkExactHistory } from '../../histories/check/check-history.js';
+import { Recorder } from '../recorder.js';
+import { Holders } from './holders.js';
 import type { RunScript } from '../../support/run-script.js';
 import { NodeServer } from './node-server.js';
 import { QuorumProcess } from './quorum-process.js';
@@ -10,6 +12,8 @@ const TROUBLE_MS = 4_000;
 /** This long after the faults and the last caller, no key of a live process may be left. */
 const QUIET_MS = 2_500;
 const LATEST_MS = 40_000;
+/** Larger than the difference between the rates of the clocks. */
+const CLOCKS_SHARE = 0.01;
 
 const nextTurn = setImmediate;
 
@@ -30,8 +34,8 @@ export class QuorumWorld {
   readonly nodes: SimulatedNode[] = [];
   readonly processes: QuorumProcess[] = [];
   readonly keys: number;
-  readonly mostHoldMs = 1_000;
   violation: string | undefined;
+  readonly recorder: Recorder = new Recorder(this);
   readonly holders: Holders;
   readonly ttlsMs: readonly number[];
   /** The share of holders that hold for several renewals. */
@@ -108,6 +112,7 @@ export class QuorumWorld {
     }
     if (quietSince === Infinity) this.fail('a caller never ended');
     this.checkLeftovers();
+    this.checkEvents();
     return this;
   }
 
@@ -168,6 +173,15 @@ export class QuorumWorld {
     this.stop(node, downMs + 0.1);
     for (const { connections } of this.processes) connections[this.nodes.indexOf(node)].breakFor(downMs);
     if (empty) this.in(downMs, () => node.server.forget());
+  }
+
+  private checkEvents(): void {
+    // Transfers may take longer than the limit of a command.
+    this.recorder.run({ type: 'fault', name: 'late transfers', from: 0, cutOff: false }, Infinity);
+    // Each key has a counter. Forgetful nodes may grant a lock again before its holder has handed it over with a reserved token.
+    const exempt = ['unique tokens', ...(this.forgetting === 'at once' ? ['fencing'] : [])];
+    for (const { rule, message } of checkExactHistory(this.recorder.events))
+      if (!exempt.includes(rule)) this.fail(`${rule}: ${message}`);
   }
 
   private checkLeftovers(): void {
