@@ -96,7 +96,8 @@ function extendFault(operation: Operation, history: History): string | undefined
   if (call === undefined || end === undefined) return undefined;
   const { code, at } = end;
   if (code !== 'ok') return mayFail(end, history) ? undefined : `was not extended: ${code}`;
-  const seenAt = at + history.slackMs(SAMPLED_MS);
+  // A process samples its leases while it runs.
+  const seenAt = history.runsFor(operation.process, at, history.slackMs(SAMPLED_MS));
   if (options.maxHold !== undefined || hold!.to < seenAt) return undefined;
   const until = provenUntil(events.filter((event) => event.at <= seenAt));
   const leastMs = proofMs(call.ttlMs) - history.slackMs(EARLY_MS) - WHOLE_MS;
