@@ -196,6 +196,14 @@ describe('attach()', () => {
     expect(lease.signal.reason).toMatchObject({ reason: 'maxHold' });
   });
 
+  it('refuses a ticket of another connection, and accepts any name of the connection', async () => {
+    const { world, ticket } = await detached();
+    const elsewhere = new ManualWorld(new ManualClock()).process({}, 5, { connection: 'other' });
+    await expect(attach(elsewhere, ticket)).rejects.toMatchObject({ code: 'LOCK_USAGE' });
+    const renamed = world.process({}, 5, { connection: 'other' });
+    expect((await attach(renamed, ticket)).isHeld()).toBe(true);
+  });
+
   it('can be repeated by any process when the command did not reach the store', async () => {
     const { here, there, ticket } = await detached();
     there.detours.move = away;
