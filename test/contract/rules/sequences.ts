@@ -104,4 +104,8 @@ function shown(value: Reply): string {
   return value.err === undefined ? `status ${value.ok}` : `error ${value.err}`;
 }
 
-const comparable = (line: string): string => line.replaceAll(FRACTION, (number) => String(Number(number)));
+const comparable = (line: string): string =>
+  line.replaceAll(FRACTION, printed).replace(/^number (-?\d+)$/m, (_, number: string) => `number ${printed(number)}`);
+
+/** Lua prints 17 digits of a number, JavaScript as few as possible. */
+const printed = (number: string): string => String(Number(number));
