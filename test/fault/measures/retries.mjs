@@ -46,9 +46,20 @@ export const measuresOfRetries = [
     promise: 'P20',
     what: 'a reader that enters does not bring the retry of a renewal forward',
     file: 'engine/lease/watchdog.ts',
-    measure: 'if (grant.failures > 0) return;',
-    without: '',
+    measure: 'grant.failures > 0 ? untilEnd(grant, now, holder) : this.delayMs(grant, holder, now)',
+    without: 'this.delayMs(grant, holder, now)',
     test: ['engine/lease/watchdog', 'does not bring a retry forward for a new holder, nor for a reader that joins'],
+  },
+  {
+    promise: 'P2',
+    what: '... unless its lease ends before, so that its holder is notified in time',
+    file: 'engine/lease/watchdog.ts',
+    measure: 'const delay = grant.failures > 0 ? untilEnd(grant, now, holder) :',
+    without: 'if (grant.failures > 0) return;\n    const delay =',
+    test: [
+      'engine/readers-with-own-options',
+      'notifies a reader of its end while a failed renewal waits for its repetition',
+    ],
   },
   {
     promise: 'P20',

@@ -197,6 +197,22 @@ describe('A lease that readers share', () => {
     expect(reader.signal.reason).toMatchObject({ code: 'LEASE_LOST', reason });
   });
 
+  it('notifies a reader of its end while a failed renewal waits for its repetition', async () => {
+    const { clock, here } = twoProcesses();
+    await here.acquire('k', { kind, ttl: 3_000 });
+    here.detours.renew = () => Promise.reject(new LockStoreError('no reply', true));
+    // The pause between tries has grown to 200 ms.
+    await clock.pass(1_400);
+    const short = await here.acquire('k', { kind, ttl: 50 });
+    let lostAt = 0;
+    short.signal.addEventListener('abort', () => (lostAt = clock.now()));
+    const joinedAt = clock.now();
+    while (short.isHeld()) await clock.pass(1);
+    await clock.pass(2);
+    expect(clock.now() - joinedAt).toBeLessThanOrEqual(52);
+    expect(lostAt - joinedAt).toBeGreaterThan(40);
+  });
+
   it('names the ttl of the reader that is lost, not that of the shared lease', async () => {
     const { clock, here } = twoProcesses();
     await here.acquire('k', { kind, ttl: 60_000 });

@@ -45,8 +45,8 @@ export class Watchdog {
    */
   joined(grant: Grant, holder: Holder, now = this.clock.now()): void {
     if (!grant.isScheduled) return this.watch(grant, now);
-    if (grant.failures > 0) return;
-    const delay = this.delayMs(grant, holder, now);
+    // A new holder must not bring a pending retry forward, unless its lease ends before.
+    const delay = grant.failures > 0 ? untilEnd(grant, now, holder) : this.delayMs(grant, holder, now);
     if (now + delay < grant.dueAt) this.timers.add(grant, delay, now);
   }
 
