@@ -4,7 +4,7 @@ import { PlainConsumer } from './plain-consumer.js';
 
 /** Mostly npm with its registry. */
 const LIMIT_MS = 240_000;
-const RULES = 44;
+const RULES = 48;
 
 describe('A repository of a store that installs the tarball', () => {
   let redis: RedisServer;
