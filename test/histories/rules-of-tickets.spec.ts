@@ -48,6 +48,19 @@ describe('The rules of tickets', () => {
     expect(failed.operation('c', other).violations()).toEqual([]);
   });
 
+  it('accept an extension right before the detachment, which no process samples', () => {
+    const history = made().operation(
+      'a',
+      { ...from, until: 300 },
+      { type: 'extend', at: 40, ttlMs: 2_000 },
+      { type: 'extended', at: 45, code: 'ok' },
+      { type: 'detach', at: 50, ttlMs: TTL_MS, held: true },
+      { type: 'detached', at: 60, code: 'ok' },
+      { type: 'released', at: 61 },
+    );
+    expect(history.violations()).toEqual([]);
+  });
+
   it('report a ticket that is used twice', () => {
     const again = { ...attach, process: 'p3', called: 300, granted: 310, released: 320, token: 3, ticket: 'a' };
     const history = detached()

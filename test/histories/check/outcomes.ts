@@ -98,7 +98,9 @@ function extendFault(operation: Operation, history: History): string | undefined
   if (code !== 'ok') return mayFail(end, history) ? undefined : `was not extended: ${code}`;
   // A process samples its leases while it runs.
   const seenAt = history.runsFor(operation.process, at, history.slackMs(SAMPLED_MS));
-  if (options.maxHold !== undefined || hold!.to < seenAt) return undefined;
+  // After a detachment no process samples the lease, although its key stays held.
+  const left = Math.min(hold!.to, find(events, 'detach')?.at ?? Infinity);
+  if (options.maxHold !== undefined || left < seenAt) return undefined;
   const until = provenUntil(events.filter((event) => event.at <= seenAt));
   const leastMs = proofMs(call.ttlMs) - history.slackMs(EARLY_MS) - WHOLE_MS;
   if (until >= call.at + leastMs) return undefined;
