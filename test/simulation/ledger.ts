@@ -119,11 +119,12 @@ export class Ledger {
   }
 
   private ended(hold: Hold): void {
-    const { recorder } = this.world;
-    const { lease, process, recorded, notified, pendingCall } = hold;
+    const { recorder, server } = this.world;
+    const { lease, ownerToken, process, recorded, notified, pendingCall } = hold;
     const op = pendingCall.label;
     hold.over = true;
-    if (recorded || notified) return;
+    // A reader may be notified later while the server keeps the lease for other readers.
+    if (recorded || notified || (!lease.ended && server.leftMs(lease.key, ownerToken) !== undefined)) return;
     hold.recorded = true;
     // Without a loss, a shutdown has ended the lease.
     recorder.record(
