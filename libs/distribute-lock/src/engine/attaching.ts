@@ -104,35 +104,26 @@ export class Attaching {
 
   /** Releases a detached lease; resolves with whether the ticket still held it. */
   async cancel(ticket: string): Promise<boolean> {
-    // A call of this process that attaches the lease now has it, or leaves its token in `unclear`.
-    await this.running.get(ticket);
+    const { store, abandoned, kept } = this.context;
     const found = await this.find(ticket, 'cancel()', 'released');
     if (found === undefined) return false;
     const { lease, id } = found;
     const results = await Promise.allSettled(
-      lease.keys.flatMap((key, i) => {
-        const from = tokenOf(id, lease, i);
-        const moved = this.unclear.get(from)?.to;
-        this.forget(from);
-        return (moved === undefined ? [from] : [from, moved]).map((ownerToken) => this.release(lease, key, ownerToken));
+      lease.keys.map(async (key, i) => {
+        const name = { key, ownerToken: tokenOf(id, lease, i) };
+        try {
+          const { outcome } = await store.release({ ...name, kind: lease.kind });
+          return outcome !== 'lost';
+        } catch (error) {
+          abandoned.abandon(name, lease.ttlMs);
+          throw ticketUnavailable('cancel()', error as Error);
+        }
       }),
     );
-    this.context.kept.dropDetached(id);
+    kept.dropDetached(id);
     const failed = results.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
     return results.some((result) => result.status === 'fulfilled' && result.value);
-  }
-
-  /** Releases one key; resolves with whether the token held it. Without an answer, the release is repeated. */
-  private async release({ kind, ttlMs }: DetachedLease, key: string, ownerToken: string): Promise<boolean> {
-    const { store, abandoned } = this.context;
-    try {
-      const { outcome } = await store.release({ key, ownerToken, kind });
-      return outcome !== 'lost';
-    } catch (error) {
-      abandoned.abandon({ key, ownerToken }, ttlMs);
-      throw ticketUnavailable('cancel()', error as Error);
-    }
   }
 
   /** The ticket with its record; `undefined` if there is none, or it is not readable. */

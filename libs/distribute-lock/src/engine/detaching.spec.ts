@@ -268,31 +268,6 @@ describe('attach()', () => {
 });
 
 describe('cancel()', () => {
-  it('releases the lease that a call without a reply has moved to this process', async () => {
-    const { here, there } = start();
-    const ticket = await (await here.acquire('k')).detach({ ttl: '10m' });
-    there.detours.move = loseReply;
-    await expect(attach(there, ticket)).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
-    delete there.detours.move;
-    expect(await here.engine.cancel(ticket)).toBe(false);
-    expect(await there.engine.cancel(ticket)).toBe(true);
-    await (await here.acquire('k')).release();
-  });
-
-  it('leaves a lease alone that a concurrent call of this process attaches', async () => {
-    const { clock, here, there } = start();
-    const ticket = await (await here.acquire('k')).detach({ ttl: '10m' });
-    const late = new LateAnswers();
-    there.detours.move = late.detour;
-    const attached = attach(there, ticket);
-    await clock.pass(1);
-    const cancelled = there.engine.cancel(ticket);
-    await clock.pass(1);
-    late.arrive();
-    expect(await cancelled).toBe(false);
-    expect((await attached).isHeld()).toBe(true);
-  });
-
   it('repeats the release in the background when the store does not respond', async () => {
     const { clock, here, there } = start();
     const ticket = await (await here.acquire('k')).detach({ ttl: '10m' });
