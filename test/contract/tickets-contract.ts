@@ -2,6 +2,7 @@ import { Locks } from '../../libs/distribute-lock/src/locks/locks.js';
 import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
+import { withDetours } from '../support/held-up-store.js';
 import { startProcess, type Process, type World } from './world.js';
 
 /** The call fails with the loss of a lease for this reason. */
@@ -259,6 +260,27 @@ export function describeTicketsContract(makeWorld: () => World, tag = ''): void 
     await party.engine.drain(10_000);
     expect(performance.now() - before).toBeLessThan(5_000);
     await (await there.locks.attach(ticket)).release();
+  });
+
+  it('leaves the ticket valid when the caller leaves before the reply', async () => {
+    let controller = new AbortController();
+    /** A process whose caller leaves when a lease has been moved, and before it knows that. */
+    const leaving = withDetours(world.store(), {
+      move: async (ask) => {
+        const answer = await ask();
+        controller.abort();
+        return answer;
+      },
+    });
+    const { engine } = startProcess({ ...world, store: () => leaving });
+    for (const keys of [[newKey()], [newKey(), newKey()]]) {
+      controller = new AbortController();
+      const ticket = await (await here.acquireMultiKey(keys)).detach({ ttl: '20s' });
+      const attached = new Locks(() => engine).attach(ticket, { signal: controller.signal });
+      await expect(attached).rejects.toMatchObject({ code: 'LOCK_ABORTED' });
+      expect(await world.leftMs(keys[0])).toBeGreaterThan(15_000);
+      await (await there.locks.attach(ticket)).release();
+    }
   });
 
   it('reports the end of the hold here, and its beginning there', async () => {

@@ -3,6 +3,7 @@ import { isLockError, type LeaseLossReason } from '../errors.js';
 import { nameOfKey } from '../options/lock-name.js';
 import { Alarm } from '../runtime/timers.js';
 import type { LeaseTickets, MoveAnswer, MoveRequest, TicketRecord } from '../store/lock-store.js';
+import { finalUndoAt } from '../store/abandoned-tokens.js';
 import type { EngineContext } from './context.js';
 import { RECORD_EXTRA_MS } from './detaching.js';
 import type { WaitList } from './key-state.js';
@@ -29,6 +30,8 @@ export interface AttachingSettings {
     resolve: (lease: LeaseHandle) => void,
     reject: (error: Error) => void,
   ) => WaitList;
+  /** A call has ended. */
+  readonly settled: () => void;
   /** The lease of several keys, whose hold begins now. */
   readonly begun: (leases: readonly Lease[], since: number) => Lease;
 }
@@ -68,17 +71,32 @@ export class Attaching {
     private readonly settings: AttachingSettings,
   ) {}
 
-  async attach(ticket: string, call: AttachCall): Promise<Lease> {
-    // A concurrent call of this process waits for the result of this one.
-    const before = this.running.get(ticket);
-    const attached = before === undefined ? this.attachNow(ticket, call) : before.then(() => this.attach(ticket, call));
-    if (before !== undefined) return attached;
-    const settled = attached.then(
-      () => this.running.delete(ticket),
-      () => this.running.delete(ticket),
-    );
+  /** Continues the lease of the ticket in this process. */
+  attach(ticket: string, call: AttachCall): Promise<Lease> {
+    return this.inTurn(ticket, () => this.attachNow(ticket, call));
+  }
+
+  /** Releases a detached lease; resolves with whether the ticket still held it. */
+  cancel(ticket: string): Promise<boolean> {
+    return this.inTurn(ticket, () => this.cancelNow(ticket));
+  }
+
+  /** Whether a call has no result yet. */
+  get isBusy(): boolean {
+    return this.running.size > 0;
+  }
+
+  /** The calls of this process for one ticket run one after the other: each knows what the ones before have moved. */
+  private async inTurn<T>(ticket: string, call: () => Promise<T>): Promise<T> {
+    const made = (this.running.get(ticket) ?? Promise.resolve()).then(call);
+    const settled = made.then(ignore, ignore);
     this.running.set(ticket, settled);
-    return attached;
+    try {
+      return await made;
+    } finally {
+      if (this.running.get(ticket) === settled) this.running.delete(ticket);
+      this.settings.settled();
+    }
   }
 
   private async attachNow(ticket: string, call: AttachCall): Promise<Lease> {
@@ -92,6 +110,11 @@ export class Attaching {
     if (fault !== undefined) throw fault;
     const grants = await this.moveAll(parts, found);
     for (const { from } of parts) this.forget(from);
+    const late = this.settings.faultOf(parts[0].call);
+    if (late !== undefined) {
+      await this.moveBack(parts, found);
+      throw late;
+    }
     this.context.kept.dropDetached(id);
     // A holder learns of waiters and of a forced release only through the subscription.
     void this.context.inbox.ready();
@@ -102,28 +125,40 @@ export class Attaching {
     return leases.length === 1 ? leases[0] : this.settings.begun(leases, since);
   }
 
-  /** Releases a detached lease; resolves with whether the ticket still held it. */
-  async cancel(ticket: string): Promise<boolean> {
-    const { store, abandoned, kept } = this.context;
+  private async cancelNow(ticket: string): Promise<boolean> {
     const found = await this.find(ticket, 'cancel()', 'released');
     if (found === undefined) return false;
     const { lease, id } = found;
+    const tokens = lease.keys.map((_, i) => tokenOf(id, lease, i));
+    const moved = tokens.map((from) => this.forget(from)?.to);
     const results = await Promise.allSettled(
-      lease.keys.map(async (key, i) => {
-        const name = { key, ownerToken: tokenOf(id, lease, i) };
-        try {
-          const { outcome } = await store.release({ ...name, kind: lease.kind });
-          return outcome !== 'lost';
-        } catch (error) {
-          abandoned.abandon(name, lease.ttlMs);
-          throw ticketUnavailable('cancel()', error as Error);
-        }
-      }),
+      [...tokens, ...moved].map((ownerToken, i) => this.release(lease, lease.keys[i % tokens.length], ownerToken)),
     );
-    kept.dropDetached(id);
+    // The store may execute a move without a reply later.
+    moved.forEach((ownerToken, i) => ownerToken !== undefined && this.undo(lease.keys[i], ownerToken, lease.ttlMs));
+    this.context.kept.dropDetached(id);
     const failed = results.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
     return results.some((result) => result.status === 'fulfilled' && result.value);
+  }
+
+  /** Releases one key; resolves with whether the token held it. Without an answer, the release is repeated. */
+  private async release({ kind, ttlMs }: DetachedLease, key: string, ownerToken: string | undefined): Promise<boolean> {
+    if (ownerToken === undefined) return false;
+    const { store, abandoned } = this.context;
+    try {
+      const answer = await store.release({ key, ownerToken, kind });
+      return answer.outcome !== 'lost' || answer.resent;
+    } catch (error) {
+      abandoned.abandon({ key, ownerToken }, ttlMs);
+      throw ticketUnavailable('cancel()', error as Error);
+    }
+  }
+
+  /** Releases a key, also after a command for the token that the store executes late. */
+  private undo(key: string, ownerToken: string, ttlMs: number): void {
+    const { abandoned, clock } = this.context;
+    abandoned.abandon({ key, ownerToken }, ttlMs, { finalAt: finalUndoAt(clock.now()) });
   }
 
   /** The ticket with its record; `undefined` if there is none, or it is not readable. */
@@ -147,36 +182,54 @@ export class Attaching {
 
   private partsOf(found: FoundTicket, call: AttachCall): Part[] {
     const { id, lease } = found;
-    const { kind, keys, permits, weight, heldMs } = lease;
-    const detachedMs = detachedMsOf(found);
-    const maxHoldMs = Math.floor(call.options.maxHoldMs - heldMs - detachedMs);
+    const { kind, keys, permits, weight } = lease;
+    const heldBeforeMs = lease.heldMs + detachedMsOf(found);
+    const maxHoldMs = Math.floor(call.options.maxHoldMs - heldBeforeMs);
     if (maxHoldMs <= 0) throw ticketLost('maxHold', lease);
-    const options = { ...call.options, kind, permits, weight, maxHoldMs, waitMs: 0 };
+    const minHoldMs = Math.min(call.options.minHoldMs, maxHoldMs);
+    const options = { ...call.options, kind, permits, weight, maxHoldMs, minHoldMs, waitMs: 0 };
+    const multiKey = keys.length > 1;
+    const name = call.name ?? nameOfKey(keys);
     return keys.map((key, i) => {
       const from = tokenOf(id, lease, i);
       const to = this.unclear.get(from)?.to ?? this.context.tokens.next(suffixOf(lease));
-      return {
-        call: { ...call, key, name: call.name ?? nameOfKey(keys), options, multiKey: keys.length > 1 },
-        from,
-        to,
-      };
+      return { call: { ...call, key, name, options, multiKey, heldBeforeMs }, from, to };
     });
   }
 
   /** The call that gets the first key gets the others, so two calls never get a part each. */
   private async moveAll(parts: readonly Part[], found: FoundTicket): Promise<Grant[]> {
-    const { abandoned } = this.context;
     const [first, ...others] = parts;
-    const grants = [await this.move(first, found)];
-    const results = await Promise.allSettled(others.map((part) => this.move(part, found)));
-    for (const result of results) if (result.status === 'fulfilled') grants.push(result.value);
-    const failed = results.find((result) => result.status === 'rejected');
-    if (failed === undefined) return grants;
-    // A key that is gone makes the ticket useless. A key without an answer may still be moved by a repeated call.
-    if (isLockError(failed.reason, 'LEASE_LOST')) {
-      for (const { key, ownerToken, ttlMs } of grants) abandoned.abandon({ key, ownerToken }, ttlMs);
+    try {
+      const grants = [await this.move(first, found)];
+      const results = await Promise.allSettled(others.map((part) => this.move(part, found)));
+      for (const result of results) {
+        if (result.status === 'rejected' && isLockError(result.reason, 'LEASE_LOST')) throw result.reason;
+      }
+      return grants.concat(results.map(granted));
+    } catch (error) {
+      // A key that is gone makes the ticket useless, so the other keys are released. Another call has them if it used the ticket.
+      if (isLockError(error, 'LEASE_LOST') && error.reason !== 'used') this.releaseAll(parts, found);
+      throw error;
     }
-    throw failed.reason;
+  }
+
+  private releaseAll(parts: readonly Part[], { lease }: FoundTicket): void {
+    for (const { call, from, to } of parts) {
+      this.forget(from);
+      this.undo(call.key, from, lease.ttlMs);
+      this.undo(call.key, to, planOf(call.options).ttlMs);
+    }
+  }
+
+  /** This process does not begin the hold, so the ticket continues the lease again for the rest of its time. */
+  private async moveBack(parts: readonly Part[], found: FoundTicket): Promise<void> {
+    const tickets = this.ticketsFor('attach()');
+    const ttlMs = Math.max(1, found.lease.ttlMs - detachedMsOf(found));
+    const { kind } = found.lease;
+    await Promise.allSettled(
+      parts.map(async ({ call: { key }, from, to }) => tickets.move({ key, kind, ownerToken: to, to: from, ttlMs })),
+    );
   }
 
   /** Moves one key to this process; repeats the command while its lease would begin too late, as for other grants. */
@@ -228,17 +281,18 @@ export class Attaching {
 
   /** The lease may end with this ttl, if the reply is lost and no call repeats. */
   private remember(from: string, to: string, ttlMs: number): void {
-    if (this.unclear.has(from)) return;
-    const forget = new Alarm(() => this.unclear.delete(from));
+    const { timers, clock } = this.context;
+    const { forget } = this.unclear.get(from) ?? { forget: new Alarm(() => this.unclear.delete(from)) };
     this.unclear.set(from, { to, forget });
-    this.context.timers.add(forget, ttlMs + RECORD_EXTRA_MS);
+    const ms = ttlMs + RECORD_EXTRA_MS;
+    if (!forget.isScheduled || forget.dueAt < clock.now() + ms) timers.add(forget, ms);
   }
 
-  private forget(from: string): void {
+  private forget(from: string): Unclear | undefined {
     const unclear = this.unclear.get(from);
-    if (unclear === undefined) return;
-    this.context.timers.remove(unclear.forget);
+    if (unclear !== undefined) this.context.timers.remove(unclear.forget);
     this.unclear.delete(from);
+    return unclear;
   }
 
   private serve(call: LockCall, grant: Grant): Promise<LeaseHandle> {
@@ -252,5 +306,13 @@ export class Attaching {
 
 /** How long ago the lease was detached. */
 const detachedMsOf = ({ lease, record }: FoundTicket): number => Math.max(0, lease.recordMs - record.leftMs);
+
+/** The grant, or the error of the store. */
+function granted(result: PromiseSettledResult<Grant>): Grant {
+  if (result.status === 'rejected') throw result.reason;
+  return result.value;
+}
+
+const ignore = (): void => undefined;
 
 const TOO_LATE = new Error('its answers came too late to prove the lease.');

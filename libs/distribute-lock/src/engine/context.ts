@@ -92,7 +92,7 @@ export function engineContext(
     }),
     inbox: inboxOf(settings, timers, messages, serverIsAway),
     foreignMessages: new CountReport(clock, timers, (count) => events.emit(foreignMessages(count))),
-    kept: new KeptLeases(maxKept),
+    kept: new KeptLeases(maxKept, timers),
     holds,
     estimates: new WaitEstimates(clock, holds, retryAfter),
     events,

@@ -1,6 +1,6 @@
+import { isLockError } from '../errors.js';
 import type { Grant } from './lease/grant.js';
 import { type LeaseHandle, notDetachable } from './lease/lease-handle.js';
-import { Alarm } from '../runtime/timers.js';
 import type { LeaseTickets, LockKind, RenewAnswer } from '../store/lock-store.js';
 import type { EngineContext } from './context.js';
 import { noTickets, tooManyKept, unavailable } from './refusals.js';
@@ -31,7 +31,7 @@ export class Detaching {
    * @returns the ticket
    */
   async detach(leases: readonly LeaseHandle[], ttlMs: number): Promise<string> {
-    const { kept, timers, store, clock } = this.context;
+    const { kept, store, clock } = this.context;
     const { tickets } = store;
     const [{ call }] = leases;
     if (tickets === undefined) throw noTickets('detach()');
@@ -40,11 +40,9 @@ export class Detaching {
       if (ttlMs > restMs)
         throw notDetachable(call, `"ttl" is ${ttlMs} ms, but "maxHold" leaves ${Math.max(0, restMs)} ms`);
     }
-    if (kept.isFull) throw tooManyKept(call, kept.most);
+    if (kept.isFullFor(leases.map((lease) => lease.call))) throw tooManyKept(call, kept.most);
     const { text, id } = newTicket({ scope: tickets.scope, connection: this.settings.connection });
-    kept.addDetached(id);
-    const forget = new Alarm(() => kept.dropDetached(id));
-    timers.add(forget, ttlMs);
+    kept.addDetached(id, ttlMs);
     try {
       const lease = detachedLeaseOf(leases, ttlMs);
       // The record comes first, so that no lease is detached without a ticket.
@@ -54,7 +52,6 @@ export class Detaching {
       const tokens = leases.map((_, i) => tokenOf(id, lease, i));
       await this.moveAll(tickets, leases, tokens, ttlMs);
     } catch (error) {
-      timers.remove(forget);
       kept.dropDetached(id);
       throw error;
     }
@@ -75,16 +72,17 @@ export class Detaching {
     const results = await Promise.allSettled(detachments.map((each) => each.lease.detachBy(() => each.run())));
     const failed = results.find((result) => result.status === 'rejected');
     if (failed === undefined) return;
-    results.forEach(({ status }, i) => {
-      if (status === 'fulfilled') detachments[i].undo();
-    });
-    throw failed.reason;
+    const moved = detachments.filter((_, i) => results[i].status === 'fulfilled');
+    for (const each of moved) each.undo();
+    const isLost = isLockError(failed.reason, 'LEASE_LOST');
+    throw isLost || moved.length === 0 ? failed.reason : moved[0].lease.signal.reason;
   }
 }
 
 /** What the record says about the lease of these keys. */
 function detachedLeaseOf(leases: readonly LeaseHandle[], ttlMs: number): DetachedLease {
   const [{ call, heldMs }] = leases;
+  const { heldBeforeMs = 0 } = call;
   const { kind, permits, weight } = call.options;
   // The command that detaches the lease may be repeated until the present lease ends.
   const laterMs = Math.min(ttlMs, Math.max(...leases.map(({ grant }) => grant.ttlMs)));
@@ -94,7 +92,7 @@ function detachedLeaseOf(leases: readonly LeaseHandle[], ttlMs: number): Detache
     permits,
     weight,
     fencingToken: Math.max(...leases.map(({ fencingToken }) => fencingToken)),
-    heldMs: Math.round(heldMs),
+    heldMs: Math.round(heldBeforeMs + heldMs),
     ttlMs,
     recordMs: ttlMs + laterMs + RECORD_EXTRA_MS,
   };
@@ -116,8 +114,10 @@ class Detachment extends Replacement {
     super(context, lease, to, 'detachment');
   }
 
+  /** A slow store leaves less of `maxHold`. */
   protected get wantedMs(): number {
-    return this.ttlMs;
+    const restMs = this.lease.renewUntil - this.context.clock.now();
+    return Math.max(1, Math.min(this.ttlMs, Math.floor(restMs)));
   }
 
   protected async send(ttlMs: number): Promise<RenewAnswer> {
@@ -137,8 +137,8 @@ class Detachment extends Replacement {
   }
 
   protected notReplaced(sent: boolean): void {
-    if (sent) return this.abandon();
-    if (this.before !== undefined) Object.assign(this.grant, this.before);
+    if (sent) this.abandon();
+    else if (this.before !== undefined) Object.assign(this.grant, this.before);
   }
 
   /** The command may shorten the lease, and its reply may be lost, so the process relies on no longer lease from now on. */
@@ -158,6 +158,7 @@ class Detachment extends Replacement {
     grant.ended = true;
     // The token of the process has no release, so its final undo starts here.
     context.abandoned.released(grant, grant.ttlMs);
+    context.kept.drop(lease.call);
     reportReleased(context.events, lease.call, lease.heldMs, true);
     lease.detached();
     this.ended(grant);

@@ -3,7 +3,7 @@ import type { LeaseHandle } from './lease/lease-handle.js';
 import { planOf } from './lease/lifetime-plan.js';
 import type { LockCall } from './lease/lock-call.js';
 import type { Reader } from './readers.js';
-import { Timer } from '../runtime/timers.js';
+import { Alarm, Timer, type Timers } from '../runtime/timers.js';
 
 /**
  * Leases that outlast their work (`minHold`, `release: 'expire'`, `detach()`). Such a call counts from its start until its key is free
@@ -12,24 +12,29 @@ import { Timer } from '../runtime/timers.js';
 export class KeptLeases {
   private readonly calls = new Set<LockCall>();
   /** Leases that this process has detached, by the hash of their ticket; until their end, or until this process uses the ticket. */
-  private readonly detached = new Set<string>();
+  private readonly detached = new Map<string, Alarm>();
 
-  constructor(readonly most: number) {}
+  constructor(
+    readonly most: number,
+    private readonly timers: Timers,
+  ) {}
 
-  /** Whether the call would exceed the limit. */
-  isFullFor(call: LockCall): boolean {
-    return isKept(call) && this.isFull;
+  /** Whether a further lease would exceed the limit. The leases of the calls are about to be detached, or new. */
+  isFullFor(calls: readonly LockCall[]): boolean {
+    const own = calls.filter((call) => this.calls.has(call)).length;
+    return this.calls.size + this.detached.size - own >= this.most;
   }
 
-  get isFull(): boolean {
-    return this.calls.size + this.detached.size >= this.most;
-  }
-
-  addDetached(ticketHash: string): void {
-    this.detached.add(ticketHash);
+  /** The key stays locked for `ttlMs`. */
+  addDetached(ticketHash: string, ttlMs: number): void {
+    const end = new Alarm(() => this.dropDetached(ticketHash));
+    this.detached.set(ticketHash, end);
+    this.timers.add(end, ttlMs);
   }
 
   dropDetached(ticketHash: string): void {
+    const end = this.detached.get(ticketHash);
+    if (end !== undefined) this.timers.remove(end);
     this.detached.delete(ticketHash);
   }
 
@@ -43,7 +48,7 @@ export class KeptLeases {
   }
 }
 
-const isKept = ({ options }: LockCall): boolean => planOf(options).keepForMs > 0;
+export const isKept = ({ options }: LockCall): boolean => planOf(options).keepForMs > 0;
 
 /** Whether the ttl alone keeps the key as planned. Not for readers, whose shared grant another reader may release. */
 export const endsByItself = ({ plan, grant, kind, startedAt }: LeaseHandle): boolean =>

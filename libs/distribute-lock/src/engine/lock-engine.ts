@@ -22,6 +22,7 @@ import type { ExclusiveState } from './exclusive.js';
 import { extendLease } from './extending.js';
 import { type KeyState, Waiter, WaitList } from './key-state.js';
 import { KeyStates } from './key-states.js';
+import { isKept } from './kept-leases.js';
 import type { KindServices } from './kind.js';
 import { KINDS, kindOfOption } from './kinds.js';
 import { describeHolders, inspection, processNameOf } from './inspecting.js';
@@ -129,6 +130,7 @@ export class LockEngine implements LeaseActions {
     this.messages = new Messages(this.context, this.states, this.acquiring);
     this.shutdown = new Shutdown(this.context, this.states, {
       grantEnded: (state, grant) => this.grantEnded(state, grant),
+      attaches: () => this.attaching.isBusy,
       leaseEnded: (state, lease) => void state.leaseEnded(lease, this.clock.now()),
     });
     this.services = { context: this.context, acquiring: this.acquiring, releasing: this.releasing, leases: this };
@@ -146,6 +148,7 @@ export class LockEngine implements LeaseActions {
       connection,
       faultOf: (call) => this.faultOf(call, undefined),
       newCaller: (call, resolve, reject) => this.newCaller(call, resolve, reject),
+      settled: () => this.shutdown.look(),
       begun: (leases, since) => this.multiKey.begun(leases, since),
     });
   }
@@ -469,6 +472,6 @@ export class LockEngine implements LeaseActions {
     const waiting = this.states.find(kindOfOption(kind).name, call.key)?.waiting ?? 0;
     if (waiting >= maxWaitersPerKey) return tooManyWaiters(call, maxWaitersPerKey, 'for one key');
     const { kept } = this.context;
-    return kept.isFullFor(call) ? tooManyKept(call, kept.most) : undefined;
+    return isKept(call) && kept.isFullFor([call]) ? tooManyKept(call, kept.most) : undefined;
   }
 }

@@ -5,7 +5,7 @@ import type { LockCall } from './lease/lock-call.js';
 import { MultiKeyLease } from './lease/multi-key-lease.js';
 import { NestedLease } from './lease/nested-lease.js';
 import { kindOfOption } from './kinds.js';
-import { nested, upgrade } from './refusals.js';
+import { leavesProcess, nested, upgrade } from './refusals.js';
 
 /**
  * The lease of `engine` under which this call chain holds the key. A promise that outlives its method is no holder.
@@ -22,6 +22,7 @@ export function outerLease(engine: LeaseActions, key: string): LeaseHandle | und
 export function nestingFault(call: LockCall, outer: LeaseHandle): Error | undefined {
   const { kind, reentrant } = call.options;
   const { name, nestsIn } = kindOfOption(kind);
+  if (outer.leavesProcess) return leavesProcess(call, outer.call.name);
   if (outer.readsOnly && name === 'exclusive') return upgrade(call, outer.call.name);
   const fits = nestsIn.includes(outer.kind);
   return fits && (reentrant || outer.kind === 'read') ? undefined : nested(call, outer.call.name);

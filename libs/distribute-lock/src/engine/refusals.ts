@@ -57,6 +57,14 @@ export function upgrade({ name, key }: LockCall, outer: string): LockUsageError 
   );
 }
 
+export function leavesProcess({ name, key }: LockCall, outer: string): LockUsageError {
+  return new LockUsageError(
+    `The lock "${name}" is held by this call chain (as "${outer}"), which detaches its lease now. Wait for detach(), and for the locks ` +
+      'of the call before it.',
+    { key },
+  );
+}
+
 /** This process uses the key for another kind of lock. `found`: its permits, 0 if it is no semaphore. */
 export function mismatch({ name, key, options }: LockCall, found: number): LockUsageError {
   const wanted = options.kind === 'semaphore' ? `a semaphore of ${options.permits} permits` : `kind "${options.kind}"`;

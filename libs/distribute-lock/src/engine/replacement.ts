@@ -89,12 +89,30 @@ export abstract class Replacement extends Retry {
     }
     if (error instanceof LockStoreError && error.passing) {
       timers.add(this, Math.min(this.nextDelayMs(), Math.max(0, this.grant.validUntil - clock.now())));
-    } else if (hasUnanswered)
-      this.unproven(
-        'outage',
-        `Redis rejected its ${this.change}, but may execute an earlier attempt that had no reply`,
-      );
+    } else if (hasUnanswered) this.rejected();
+    else if (this.sent) this.verify(error);
     else this.refused(error);
+  }
+
+  private rejected(): void {
+    this.unproven('outage', `Redis rejected its ${this.change}, but may execute an earlier attempt that had no reply`);
+  }
+
+  /** The server replied with an error to the only command, which may have replaced the token before. A renewal shows it. */
+  private verify(error: Error): void {
+    const { store, clock, watchdog } = this.context;
+    const { key, ownerToken, kind, ttlMs } = this.grant;
+    const sentAt = clock.now();
+    const request = { key, ownerToken, kind, ttlMs };
+    void store.renew([request]).then(
+      ([answer]) => {
+        if (typeof answer !== 'number' || clock.now() >= this.grant.validUntil) return this.rejected();
+        this.sent = false;
+        this.refused(error);
+        watchdog.confirm(this.grant, sentAt, ttlMs);
+      },
+      () => this.rejected(),
+    );
   }
 
   /** An earlier command has no answer, so the store may have replaced the token, or may still do so. */

@@ -22,6 +22,8 @@ export type DrainReport = (state: DrainState) => void;
 export interface ShutdownListener {
   /** The grant has ended, and its token needs no undo. */
   grantEnded(state: KeyState, grant: Grant): void;
+  /** Whether a lease of another process may still come to this one. */
+  attaches(): boolean;
   /** The key of the lease may be released now. */
   leaseEnded(state: KeyState, lease: LeaseHandle): void;
 }
@@ -106,7 +108,8 @@ export class Shutdown {
   }
 
   private isQuiet(): boolean {
-    return this.states.empty && this.context.abandoned.size === 0 && this.leaving === 0;
+    const isEmpty = this.states.empty && this.context.abandoned.size === 0;
+    return isEmpty && this.leaving === 0 && !this.listener.attaches();
   }
 
   private quiet(timeoutMs: number): Promise<void> {

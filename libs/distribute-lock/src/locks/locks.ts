@@ -270,8 +270,8 @@ export class Locks {
    * @throws LeaseLostError with the reason `'used'`, `'expired'`, `'released'`, `'taken'` or `'maxHold'`
    * @throws LockUnavailableError when Redis failed, refused or did not respond
    * @throws LockUsageError when the string is no ticket of this version, prefix and connection, and on a quorum
-   * @throws LockAbortedError when `signal` had aborted before the call
-   * @throws LockShutdownError when the application is stopping
+   * @throws LockAbortedError when `signal` aborted; the ticket stays valid
+   * @throws LockShutdownError when the application is stopping; the ticket stays valid
    */
   async attach(ticket: string, options: AttachOptions = {}): Promise<Lease> {
     try {
@@ -294,7 +294,7 @@ export class Locks {
    * Releases a detached lease; the next waiter gets the lock.
    *
    * @returns whether the ticket still held the lock
-   * @throws LockUnavailableError when Redis failed, refused or did not respond; the release is then repeated until the lease has ended
+   * @throws LockUnavailableError when Redis failed, refused or did not respond: repeat the call, or the lease ends with its `ttl`
    * @throws LockUsageError when the string is no ticket of this version, prefix and connection, and on a quorum
    */
   async cancel(ticket: string): Promise<boolean> {

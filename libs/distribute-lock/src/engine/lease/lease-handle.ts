@@ -51,7 +51,9 @@ export class LeaseHandle extends Lease implements Holder {
   private downgrading: Promise<void> | undefined;
   private detaching: Promise<void> | undefined;
   /** A call of `detach()` has not ended. */
-  private leavesProcess = false;
+  leavesProcess = false;
+  /** The application has forgotten the handle before the end of `detach()`. */
+  private isForgotten = false;
   /** The latest change (`extend`, `downgrade`) that has not finished. */
   private changing: Promise<void> | undefined;
   /** The write grant that a downgrade in progress is about to replace. */
@@ -287,6 +289,7 @@ export class LeaseHandle extends Lease implements Holder {
     this.checkOwned('downgrade()');
     this.checkHeld('downgrade()');
     if (kind === 'read') return;
+    if (this.leavesProcess) throw notDowngraded(this.call, LEAVES);
     if (this.nested !== undefined && this.nested.writers > 0)
       throw notDowngraded(this.call, 'a nested call still writes; wait for its end before you downgrade');
     const downgraded = (): void => void (this.downgrading = undefined);
@@ -308,8 +311,14 @@ export class LeaseHandle extends Lease implements Holder {
     try {
       return await leases[0].engine.detach(leases, ttlMs);
     } finally {
-      for (const lease of leases) lease.leavesProcess = false;
+      for (const lease of leases) lease.staysOrLeft();
     }
+  }
+
+  /** `detach()` has ended. */
+  private staysOrLeft(): void {
+    this.leavesProcess = false;
+    if (this.isForgotten) this.forgotten();
   }
 
   private checkDetachable(): void {
@@ -317,7 +326,7 @@ export class LeaseHandle extends Lease implements Holder {
     this.checkHeld('detach()');
     if (this.readsOnly)
       throw notDetachable(this.call, 'readers of a process share a lease. Use a semaphore, or a row in a database');
-    if (this.leavesProcess) throw notDetachable(this.call, 'detach() was called before, and has not ended');
+    if (this.leavesProcess) throw notDetachable(this.call, LEAVES);
     if (this.nested !== undefined && this.nested.all > 0)
       throw notDetachable(this.call, 'a nested call still holds it; wait for its end before you detach');
   }
@@ -436,11 +445,12 @@ export class LeaseHandle extends Lease implements Holder {
   }
 
   forgotten(): void {
-    if (!this.left) this.endOwn({ reason: 'forgotten' });
+    if (this.leavesProcess) this.isForgotten = true;
+    else if (!this.left) this.endOwn({ reason: 'forgotten' });
   }
 
   shutDown(): void {
-    if (this.ended || this.hasWork) return;
+    if (this.ended || this.hasWork || this.leavesProcess) return;
     const reason = `The lease of "${this.call.name}" was released: the application is shutting down.`;
     this.notify(new LockShutdownError(reason, { key: this.key }));
     this.released = this.end();
@@ -455,6 +465,8 @@ export class LeaseHandle extends Lease implements Holder {
     );
   }
 }
+
+const LEAVES = 'detach() was called before, and has not ended';
 
 export const notDowngraded = ({ name, key }: LockCall, why: string): LockUsageError =>
   new LockUsageError(`The lease of "${name}" cannot be downgraded: ${why}.`, { key });

@@ -31,6 +31,8 @@ export interface LockCall {
   readonly steal?: boolean;
   /** The call needs other keys too, and its work starts when all keys are held. */
   readonly multiKey?: boolean;
+  /** How long the lease had been held before it came to this process, milliseconds. */
+  readonly heldBeforeMs?: number;
   /** Set while the diagnostics channels have subscribers. */
   readonly trace?: CallTrace | undefined;
 }
