@@ -1,32 +1,17 @@
-import { type INestApplication, ValidationPipe } from '@nestjs/common';
-import { Test } from '@nestjs/testing';
-import { LockModule } from 'nestjs-distribute-lock';
 import request from 'supertest';
 
 import { useRedis } from '../support/use-redis.js';
 import { Orders } from './checkout/orders.js';
 import { SeatsController } from './checkout/seats.controller.js';
+import { twoInstances } from './support/http-instances.js';
 
 describe('recipe: hold a seat across requests', () => {
   const redis = useRedis();
   const orders = new Orders();
-  const instances: INestApplication[] = [];
-
-  beforeAll(async () => {
-    for (let instance = 1; instance <= 2; instance += 1) {
-      const module = await Test.createTestingModule({
-        imports: [LockModule.forRoot({ connection: redis.url, prefix: redis.prefix })],
-        controllers: [SeatsController],
-        providers: [{ provide: Orders, useValue: orders }],
-      }).compile();
-      const app = module.createNestApplication();
-      app.useGlobalPipes(new ValidationPipe());
-      await app.listen(0, '127.0.0.1');
-      instances.push(app);
-    }
+  const instances = twoInstances(redis, {
+    controllers: [SeatsController],
+    providers: [{ provide: Orders, useValue: orders }],
   });
-
-  afterAll(() => Promise.all(instances.map((app) => app.close())));
 
   const post = (instance: number, path: string, body: object = {}) =>
     request(instances[instance].getHttpServer()).post(`/seats/${path}`).send(body);

@@ -102,16 +102,22 @@ describe('locks.attach(), whose reply is lost after Redis has executed the move'
   });
 });
 
+/** The process loses its connection while its move is on the way, and gives up. The connection can still deliver the move. */
+async function delayMove(proxy: FaultProxy, door: Door, ticket: string): Promise<ProxiedConnection> {
+  const held = holdMove(proxy);
+  const attached = expect(door.attach(ticket, { ttl })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+  const connection = await held;
+  proxy.refuse();
+  connection.closeAtClient();
+  await attached;
+  return connection;
+}
+
 describe('locks.attach(), whose move is delayed', () => {
   it('has no effect when the server gets it after its deadline, and the ticket works in another process', async () => {
     const { proxy, here, there, lease, keys } = await arrange();
     const ticket = await lease.detach({ ttl: '1m' });
-    const held = holdMove(proxy);
-    const attached = expect(here.attach(ticket, { ttl })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
-    const connection = await held;
-    proxy.refuse();
-    connection.closeAtClient();
-    await attached;
+    const connection = await delayMove(proxy, here, ticket);
     const owner = await world.owner(keys[0]);
     await sleep(LATE_MS);
     connection.deliver();
@@ -128,12 +134,7 @@ describe('locks.attach(), whose move is delayed', () => {
   it('changes nothing when another process has attached the ticket since', async () => {
     const { proxy, here, there, lease, keys } = await arrange();
     const ticket = await lease.detach({ ttl: '1m' });
-    const held = holdMove(proxy);
-    const attached = expect(here.attach(ticket, { ttl })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
-    const connection = await held;
-    proxy.refuse();
-    connection.closeAtClient();
-    await attached;
+    const connection = await delayMove(proxy, here, ticket);
     const next = await there.attach(ticket, { ttl });
     connection.deliver();
     await proxy.resume();
