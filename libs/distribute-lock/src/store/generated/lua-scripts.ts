@@ -4,7 +4,7 @@ import { LuaScript } from '../lua-script.js';
 
 export const checkInboxScript = new LuaScript(
   'check-inbox',
-  `local aM, av, dR = unpack(ARGV, 1, 3)
+  `local aM, au, dR = unpack(ARGV, 1, 3)
 local cA
 if dR == nil then
 cA = nil
@@ -15,7 +15,7 @@ local bB = cA
 if type(bB) == "number" and bB > 0 then
 return bB
 end
-local cZ = redis.pcall("PUBLISH", av, aM)
+local cZ = redis.pcall("PUBLISH", au, aM)
 if type(cZ) == "number" then
 return cZ
 end
@@ -25,8 +25,8 @@ return type(bB) == "number" and bB or cZ.err`,
 export const deleteForeignScript = new LuaScript(
   'delete-foreign',
   `local function cY(bp)
-local aA = string.match(bp, '^semaphore:(%d+)$')
-return aA and tonumber(aA)
+local az = string.match(bp, '^semaphore:(%d+)$')
+return az and tonumber(az)
 end
 local b, t, ab = unpack(KEYS, 1, 3)
 local bp = unpack(ARGV, 1, 1)
@@ -161,11 +161,11 @@ return {#ARGV, q}
 end
 local bY, q = unpack(fg(), 1, 2)
 local function al(h)
-local as = h .. aj
+local ar = h .. aj
 if fenceMs ~= nil then
-return redis.call("SET", F, as, "PX", fenceMs, "GET")
+return redis.call("SET", F, ar, "PX", fenceMs, "GET")
 end
-return redis.call("SET", F, as, "GET")
+return redis.call("SET", F, ar, "GET")
 end
 local function w()
 if L == nil then
@@ -213,11 +213,11 @@ T = bm(K)
 end
 s = T
 local H = tonumber(h)
-local aG = aj ~= ""
+local aF = aj ~= ""
 ak = H
-if (fenceMs ~= nil or aG) and s < H then
+if (fenceMs ~= nil or aF) and s < H then
 s = H + q - 1
-if aG then
+if aF then
 ak = nil
 end
 return H
@@ -257,16 +257,16 @@ local k = U(a)
 if k == nil then
 return 0
 end
-local av = ("nestjs-lock:1:" .. string.sub(b, 1, string.match(F, '%d+$'))) .. string.sub(k, 1, 11)
+local au = ("nestjs-lock:1:" .. string.sub(b, 1, string.match(F, '%d+$'))) .. string.sub(k, 1, 11)
 local h = (((aM .. " ") .. a) .. " ") .. b
 if sharded then
-local Y = redis.pcall("SPUBLISH", (av .. ":") .. F, h)
+local Y = redis.pcall("SPUBLISH", (au .. ":") .. F, h)
 if type(Y) == "number" and Y > 0 then
 return -1
 end
 end
-local aI = redis.pcall("PUBLISH", av, h)
-return counted and type(aI) == "number" and aI or -1
+local aH = redis.pcall("PUBLISH", au, h)
+return counted and type(aH) == "number" and aH or -1
 end
 local function bs(b, d, D, E)
 redis.call("SET", b, D, "PX", "1750")
@@ -276,7 +276,7 @@ end
 redis.call("PEXPIRE", b, "150")
 local function bx(b, d)
 local bf = ({})
-for aE, a in ipairs(redis.call("ZRANGE", d, "0", "15")) do
+for aD, a in ipairs(redis.call("ZRANGE", d, "0", "15")) do
 local k = string.sub(a, 1, 22)
 if bf[k] ~= true and Z(a, "g", b) ~= 0 then
 return
@@ -363,11 +363,11 @@ redis.call("ZREM", d, D)
 bs(b, d, D, E)
 return {n = D}
 end
-local function cW(b, d, J, at, bl)
+local function cW(b, d, J, as, bl)
 local A = redis.call("ZRANGE", d, "0", J, "BYSCORE", "LIMIT", "0", "1000", "WITHSCORES")
-local function bV(A, at)
+local function bV(A, as)
 local ac = ({})
-ac[string.sub(at, 1, 22)] = true
+ac[string.sub(as, 1, 22)] = true
 do
 local e = 0
 while e < #A do
@@ -379,8 +379,8 @@ end
 end
 return ac
 end
-local ac = bV(A, at)
-local ay = {}
+local ac = bV(A, as)
+local ax = {}
 local aa
 local E = ""
 do
@@ -388,8 +388,8 @@ local e = 0
 while e < #A do
 local a = A[e + 1]
 if ac[string.sub(a, 1, 22)] ~= true then
-if #ay < 100 then
-ay[#ay + 1] = a
+if #ax < 100 then
+ax[#ax + 1] = a
 end
 elseif aa == nil then
 aa = a
@@ -398,12 +398,12 @@ end
 e = e + 2
 end
 end
-local function aU(I, au)
-if #au > 0 then
-redis.call("ZREM", I, unpack(au))
+local function aU(I, at)
+if #at > 0 then
+redis.call("ZREM", I, unpack(at))
 end
 end
-aU(d, ay)
+aU(d, ax)
 if aa == nil then
 return {false, #A == 2 * 1000}
 end
@@ -419,7 +419,7 @@ return ah and "more" or "own"
 end
 return Q == a and "own" or ({n = Q})
 end
-local function bL(n, d, a, S, ar)
+local function bL(n, d, a, S, aL)
 local bh
 if n == nil then
 bh = nil
@@ -429,13 +429,13 @@ end
 local k = bh
 local bC = n ~= nil and k == nil and n ~= "readers"
 if not S then
-return {3, ar, bC and 1 or 0}
+return {3, aL, bC and 1 or 0}
 end
 local bz = aP(d, a) and 2 or 13
 if n ~= nil and k ~= nil and k == U(a) then
-return {bz, ar, n}
+return {bz, aL, n}
 end
-return {bz, ar, bC and 1 or 0}
+return {bz, aL, bC and 1 or 0}
 end
 if n == false then
 local cb = eR(b, d, a)
@@ -476,7 +476,7 @@ end
 return {7, redis.call("ZCARD", d), 0}
 end
 local function eY(b, d, a, R, f, u, v)
-local aF = (R == "" or ag(v)) and "" or R
+local aE = (R == "" or ag(v)) and "" or R
 local n = redis.call("GET", b)
 if n ~= a then
 if n == "readers" then
@@ -485,44 +485,44 @@ end
 redis.call("ZREM", d, a)
 return {6, n == false and 0 or 1, 0}
 end
-local aJ = aF ~= "" and aF ~= "-"
-local B = aF == "-" and string.sub(a, 1, 23) or ""
+local aI = aE ~= "" and aE ~= "-"
+local B = aE == "-" and string.sub(a, 1, 23) or ""
 local D, E = unpack(redis.call("ZPOPMIN", d), 1, 2)
 if D == a then
 D, E = unpack(redis.call("ZPOPMIN", d), 1, 2)
 end
 if D == nil then
-if not aJ then
+if not aI then
 redis.call("DEL", b)
 return {4, 0, 0}
 end
-D = aF
+D = aE
 elseif (string.find(D, ':%w+:r$') ~= nil) then
 redis.call("ZADD", d, E, D)
 redis.call("PEXPIRE", d, "15000")
 return {11, 0, 0}
-elseif D ~= aF and (B == "" or string.sub(D, 1, 23) ~= B) then
-if aJ then
-aP(d, aF, math.floor(E))
+elseif D ~= aE and (B == "" or string.sub(D, 1, 23) ~= B) then
+if aI then
+aP(d, aE, math.floor(E))
 end
 local eS = bs(b, d, D, E)
-return aJ and ({2, eS, 0}) or ({5, 0, 0})
+return aI and ({2, eS, 0}) or ({5, 0, 0})
 end
 aQ(b, D, f)
 return {8, X(tonumber(u)), D}
 end
 local function dQ(b, d, h)
-local x, a, l, az, be, bj = string.match(h, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
+local x, a, l, ay, be, bj = string.match(h, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
 if x == nil then
 error("unknown command", 0)
 end
 if x == "a" or x == "w" then
-return ek(b, d, a, l, az, be, x == "w")
+return ek(b, d, a, l, ay, be, x == "w")
 end
 if x == "n" then
-return dc(b, d, a, l, az == "=")
+return dc(b, d, a, l, ay == "=")
 end
-return eY(b, d, a, l, az, be, bj)
+return eY(b, d, a, l, ay, be, bj)
 end
 local function fh(b, d, h)
 local p = dQ(b, d, h)
@@ -532,7 +532,7 @@ end
 local function ff(bY)
 local M = {}
 local function et(h)
-local aE, aE, aE, u = string.match(h, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
+local aD, aD, aD, u = string.match(h, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
 return {1, X(tonumber(u)), 0}
 end
 local function bi(M, e, p)
@@ -583,11 +583,11 @@ L = o[1] * 1000 + math.floor(o[2] / 1000)
 end
 return L
 end
-local as = (m .. "~") .. string.format('%.0f', (w() + tonumber(dv)))
+local ar = (m .. "~") .. string.format('%.0f', (w() + tonumber(dv)))
 if h == false then
-redis.call("SET", bA, as, "PX", dv)
+redis.call("SET", bA, ar, "PX", dv)
 else
-redis.call("SET", bA, as, "KEEPTTL")
+redis.call("SET", bA, ar, "KEEPTTL")
 end
 return 1`,
 );
@@ -600,12 +600,8 @@ local K = redis.call("GET", V)
 if K == false then
 return {}
 end
-local ar = redis.call("PTTL", V)
-if ar <= 0 then
-return {}
-end
-redis.call("SET", V, K .. eF, "PX", ar)
-return {K, ar}`,
+redis.call("SET", V, K .. eF, "KEEPTTL")
+return {K, redis.call("PTTL", V)}`,
 );
 
 export const membersScript = new LuaScript(
@@ -737,9 +733,9 @@ export const multiKeyScript = new LuaScript(
   'multi-key',
   `local fenceMs = nil
 local function en(h)
-local aD = {}
-for fv in string.gmatch(h, '%S+') do aD[#aD + 1] = fv end
-return aD
+local aC = {}
+for fv in string.gmatch(h, '%S+') do aC[#aC + 1] = fv end
+return aC
 end
 local function bc(bo, ...)
 local ok, p = pcall(bo, ...)
@@ -789,11 +785,11 @@ local function aQ(b, a, f)
 redis.call("SET", b, a, "PX", f)
 end
 local function al(h)
-local as = h .. aj
+local ar = h .. aj
 if fenceMs ~= nil then
-return redis.call("SET", F, as, "PX", fenceMs, "GET")
+return redis.call("SET", F, ar, "PX", fenceMs, "GET")
 end
-return redis.call("SET", F, as, "GET")
+return redis.call("SET", F, ar, "GET")
 end
 local function eQ(l, q)
 local function ap(h)
@@ -835,11 +831,11 @@ T = bm(K)
 end
 s = T
 local H = tonumber(h)
-local aG = aj ~= ""
+local aF = aj ~= ""
 ak = H
-if (fenceMs ~= nil or aG) and s < H then
+if (fenceMs ~= nil or aF) and s < H then
 s = H + q - 1
-if aG then
+if aF then
 ak = nil
 end
 return H
@@ -884,18 +880,18 @@ end
 eW(m)
 return m
 end
-local function fs(l, aD)
-if ag(aD[2]) then
+local function fs(l, aC)
+if ag(aC[2]) then
 return {14, w(), 0}
 end
-local f = aD[1]
+local f = aC[1]
 local eC = tonumber(f)
-local q = #aD - 2
+local q = #aC - 2
 do
 local e = 0
 while e < q do
 local ao = l + (fenceMs == nil and 2 or 3) * e
-if not ev(KEYS[ao + 1], KEYS[ao + 1 + 1], aD[e + 2 + 1]) then
+if not ev(KEYS[ao + 1], KEYS[ao + 1 + 1], aC[e + 2 + 1]) then
 return {3, math.max(redis.call("PTTL", KEYS[ao + 1]), -1), 0}
 end
 e = e + 1
@@ -906,7 +902,7 @@ local e = 0
 while e < q do
 local b = KEYS[l + (fenceMs == nil and 2 or 3) * e + 1]
 if redis.call("PTTL", b) < eC then
-aQ(b, aD[e + 2 + 1], f)
+aQ(b, aC[e + 2 + 1], f)
 end
 e = e + 1
 end
@@ -921,9 +917,9 @@ end
 do
 local e = 0
 while e < #ARGV do
-local aD = en(ARGV[e + 1])
-local p = bc(fs, l, aD)
-l = l + (fenceMs == nil and 2 or 3) * (#aD - 2)
+local aC = en(ARGV[e + 1])
+local p = bc(fs, l, aC)
+l = l + (fenceMs == nil and 2 or 3) * (#aC - 2)
 bi(M, e, p)
 e = e + 1
 end
@@ -1016,16 +1012,16 @@ local k = U(a)
 if k == nil then
 return 0
 end
-local av = ("nestjs-lock:1:" .. string.sub(b, 1, string.match(F, '%d+$'))) .. string.sub(k, 1, 11)
+local au = ("nestjs-lock:1:" .. string.sub(b, 1, string.match(F, '%d+$'))) .. string.sub(k, 1, 11)
 local h = (((aM .. " ") .. a) .. " ") .. b
 if sharded then
-local Y = redis.pcall("SPUBLISH", (av .. ":") .. F, h)
+local Y = redis.pcall("SPUBLISH", (au .. ":") .. F, h)
 if type(Y) == "number" and Y > 0 then
 return -1
 end
 end
-local aI = redis.pcall("PUBLISH", av, h)
-return counted and type(aI) == "number" and aI or -1
+local aH = redis.pcall("PUBLISH", au, h)
+return counted and type(aH) == "number" and aH or -1
 end
 local function bb(b, f)
 if redis.call("PTTL", b) < tonumber(f) then
@@ -1081,7 +1077,7 @@ local function eO(b, d)
 local dV = ({})
 local bk = {}
 local ba = 0
-for aE, R in ipairs(redis.call("ZRANGE", d, "0", "99")) do
+for aD, R in ipairs(redis.call("ZRANGE", d, "0", "99")) do
 local k = string.sub(R, 1, 22)
 bk[#bk + 1] = R
 if dV[k] ~= true and Z(R, "g", b) ~= 0 then
@@ -1090,9 +1086,9 @@ break
 end
 dV[k] = true
 end
-local function aU(I, au)
-if #au > 0 then
-redis.call("ZREM", I, unpack(au))
+local function aU(I, at)
+if #at > 0 then
+redis.call("ZREM", I, unpack(at))
 end
 end
 aU(d, bk)
@@ -1171,13 +1167,13 @@ end
 aX(KEYS[1])
 local M = {}
 local function cE(h)
-local x, a, l, az, be, bj = string.match(h, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
+local x, a, l, ay, be, bj = string.match(h, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
 if x == nil then
 error("unknown command", 0)
 end
 local aS = x == "r"
-local u = aS and be or az
-return {x = x, a = a, f = tonumber((aS and az or l)), u = tonumber(u), v = aS and bj or be, R = aS and l or bj, ae = az == "=", W = az}
+local u = aS and be or ay
+return {x = x, a = a, f = tonumber((aS and ay or l)), u = tonumber(u), v = aS and bj or be, R = aS and l or bj, ae = ay == "=", W = ay}
 end
 local function N()
 if O == nil then
@@ -1205,11 +1201,11 @@ redis.call("PEXPIRE", b, f)
 end
 end
 local function al(h)
-local as = h .. aj
+local ar = h .. aj
 if fenceMs ~= nil then
-return redis.call("SET", F, as, "PX", fenceMs, "GET")
+return redis.call("SET", F, ar, "PX", fenceMs, "GET")
 end
-return redis.call("SET", F, as, "GET")
+return redis.call("SET", F, ar, "GET")
 end
 local function X(q)
 local function ap(h)
@@ -1250,11 +1246,11 @@ T = bm(K)
 end
 s = T
 local H = tonumber(h)
-local aG = aj ~= ""
+local aF = aj ~= ""
 ak = H
-if (fenceMs ~= nil or aG) and s < H then
+if (fenceMs ~= nil or aF) and s < H then
 s = H + q - 1
-if aG then
+if aF then
 ak = nil
 end
 return H
@@ -1289,9 +1285,9 @@ local t
 t = i.t
 redis.call("ZADD", t, "GT", w() + bW, a)
 end
-local function aU(I, au)
-if #au > 0 then
-redis.call("ZREM", I, unpack(au))
+local function aU(I, at)
+if #at > 0 then
+redis.call("ZREM", I, unpack(at))
 end
 end
 local function bJ(i)
@@ -1324,20 +1320,20 @@ local k = U(a)
 if k == nil then
 return 0
 end
-local av = ("nestjs-lock:1:" .. string.sub(b, 1, string.match(F, '%d+$'))) .. string.sub(k, 1, 11)
+local au = ("nestjs-lock:1:" .. string.sub(b, 1, string.match(F, '%d+$'))) .. string.sub(k, 1, 11)
 local h = (((aM .. " ") .. a) .. " ") .. b
 if sharded then
-local Y = redis.pcall("SPUBLISH", (av .. ":") .. F, h)
+local Y = redis.pcall("SPUBLISH", (au .. ":") .. F, h)
 if type(Y) == "number" and Y > 0 then
 return -1
 end
 end
-local aI = redis.pcall("PUBLISH", av, h)
-return counted and type(aI) == "number" and aI or -1
+local aH = redis.pcall("PUBLISH", au, h)
+return counted and type(aH) == "number" and aH or -1
 end
 local function bx(b, d)
 local bf = ({})
-for aE, a in ipairs(redis.call("ZRANGE", d, "0", "15")) do
+for aD, a in ipairs(redis.call("ZRANGE", d, "0", "15")) do
 local k = string.sub(a, 1, 22)
 if bf[k] ~= true and Z(a, "g", b) ~= 0 then
 return
@@ -1349,7 +1345,7 @@ local function dI(g, A, B, ac)
 local bk = {}
 local Y = ({})
 local dr = B ~= nil
-local aw = false
+local av = false
 do
 local e = 0
 while e < #A do
@@ -1364,14 +1360,14 @@ bG(g, a, Y[k] and 1750 or 150)
 if Y[k] then
 dr = true
 else
-aw = true
+av = true
 end
 end
 e = e + 2
 end
 end
 aU(g.d, bk)
-if aw and not dr then
+if av and not dr then
 bx(g.b, g.d)
 end
 return bJ(g)
@@ -1510,9 +1506,9 @@ local cC = (m - math.floor(m)) * 65536
 local bK = w() - cC
 return bK - math.floor(bK / 65536) * 65536 >= 1750
 end
-local function bV(A, at)
+local function bV(A, as)
 local ac = ({})
-ac[string.sub(at, 1, 22)] = true
+ac[string.sub(as, 1, 22)] = true
 do
 local e = 0
 while e < #A do
@@ -1549,10 +1545,10 @@ redis.call("ZADD", d, math.floor(E) + ((w() - 1750) % 65536 / 65536), D)
 redis.call("PEXPIRE", d, "15000")
 return 150
 end
-local function cW(b, d, J, at, bl)
+local function cW(b, d, J, as, bl)
 local A = redis.call("ZRANGE", d, "0", J, "BYSCORE", "LIMIT", "0", "1000", "WITHSCORES")
-local ac = bV(A, at)
-local ay = {}
+local ac = bV(A, as)
+local ax = {}
 local aa
 local E = ""
 do
@@ -1560,8 +1556,8 @@ local e = 0
 while e < #A do
 local a = A[e + 1]
 if ac[string.sub(a, 1, 22)] ~= true then
-if #ay < 100 then
-ay[#ay + 1] = a
+if #ax < 100 then
+ax[#ax + 1] = a
 end
 elseif aa == nil then
 aa = a
@@ -1570,7 +1566,7 @@ end
 e = e + 2
 end
 end
-aU(d, ay)
+aU(d, ax)
 if aa == nil then
 return {false, #A == 2 * 1000}
 end
@@ -1580,8 +1576,8 @@ bs(b, d, aa, E)
 end
 return {aa, false}
 end
-if ad.at ~= nil and bq(E) then
-local aa, ah = unpack(cW(b, d, J, ad.at, bl), 1, 2)
+if ad.as ~= nil and bq(E) then
+local aa, ah = unpack(cW(b, d, J, ad.as, bl), 1, 2)
 if aa == false then
 return {ah = ah}
 end
@@ -1634,8 +1630,8 @@ e = e + 2
 end
 end
 local dZ = ad
-local at = dZ.at
-local ac = at ~= nil and bq(A[2]) and bV(A, at) or nil
+local as = dZ.as
+local ac = as ~= nil and bq(A[2]) and bV(A, as) or nil
 if cD(g, P, ad.f, A, ac) then
 return {Q = P or "readers", P = P, ah = false}
 end
@@ -1709,15 +1705,15 @@ if ag(y.v) then
 return {14, w(), 0}
 end
 local S = y.x == "w"
-local ax = (string.find(a, ':%w+:r$') ~= nil)
+local aw = (string.find(a, ':%w+:r$') ~= nil)
 local n = redis.call("GET", b)
 if n == a then
 return bP(b, d, a, f, u)
 end
-local bQ = ax and dG(g, a, f) and "granted" or "others"
-local function er(g, a, ax, f)
+local bQ = aw and dG(g, a, f) and "granted" or "others"
+local function er(g, a, aw, f)
 if redis.call("EXISTS", g.d) == 1 then
-local cg = ds(g, "none", {bS = ax, B = a, f = f, at = a})
+local cg = ds(g, "none", {bS = aw, B = a, f = f, as = a})
 local Q = cg.Q
 local P = cg.P
 local ah = cg.ah
@@ -1728,7 +1724,7 @@ if Q ~= nil then
 return P == nil and "others" or "granted"
 end
 end
-if ax then
+if aw then
 return cD(g, a, f, {}) and "granted" or "others"
 end
 aQ(g.b, a, f)
@@ -1736,9 +1732,9 @@ redis.call("UNLINK", g.t, g.G)
 return "granted"
 end
 if n == false and bQ == "others" then
-bQ = er(g, a, ax, f)
+bQ = er(g, a, aw, f)
 end
-local function bL(n, d, a, S, ar)
+local function bL(n, d, a, S, aL)
 local bh
 if n == nil then
 bh = nil
@@ -1748,34 +1744,34 @@ end
 local k = bh
 local bC = n ~= nil and k == nil and n ~= "readers"
 if not S then
-return {3, ar, bC and 1 or 0}
+return {3, aL, bC and 1 or 0}
 end
 local bz = aP(d, a) and 2 or 13
 if n ~= nil and k ~= nil and k == U(a) then
-return {bz, ar, n}
+return {bz, aL, n}
 end
-return {bz, ar, bC and 1 or 0}
+return {bz, aL, bC and 1 or 0}
 end
 if bQ == "more" then
 return bL(nil, d, a, S, 0)
 end
 if bQ == "granted" then
 local l = X(u)
-return {1, l, ax and dh(g) or redis.call("ZCARD", d)}
+return {1, l, aw and dh(g) or redis.call("ZCARD", d)}
 end
 if n == false then
 n = redis.call("GET", b)
 end
-local cc = S and ax and n == "readers" and dW(g) or redis.call("PTTL", b)
+local cc = S and aw and n == "readers" and dW(g) or redis.call("PTTL", b)
 local ct
 if n == false then
 ct = nil
 else
 ct = n
 end
-local aL = ct
-local p = bL(aL, d, a, S, cc)
-if not S or aL == nil then
+local aK = ct
+local p = bL(aK, d, a, S, cc)
+if not S or aK == nil then
 return p
 end
 local function eP(i)
@@ -1787,15 +1783,15 @@ local dK = math.min(cV, 128)
 if dK == 0 then
 return
 end
-local au = redis.call("ZRANGEBYSCORE", t, "(" .. string.format('%.0f', w()), "+inf", "LIMIT", "0", dK)
-cV = cV - #au
-for aE, a in ipairs(au) do
+local at = redis.call("ZRANGEBYSCORE", t, "(" .. string.format('%.0f', w()), "+inf", "LIMIT", "0", dK)
+cV = cV - #at
+for aD, a in ipairs(at) do
 Z(a, "c", b)
 end
 end
-if aL ~= "readers" then
-Z(aL, "c", b)
-elseif not ax and (dt(g) or p[1] == 13) then
+if aK ~= "readers" then
+Z(aK, "c", b)
+elseif not aw and (dt(g) or p[1] == 13) then
 eP(g)
 end
 return p
@@ -1910,8 +1906,8 @@ local cn = g
 local b = cn.b
 local d = cn.d
 local t = cn.t
-local aF = (R == "" or ag(v)) and "" or R
-local ax = (string.find(a, ':%w+:r$') ~= nil)
+local aE = (R == "" or ag(v)) and "" or R
+local aw = (string.find(a, ':%w+:r$') ~= nil)
 local fu = redis.call("ZREM", d, a) == 1
 local n = redis.call("GET", b)
 local function eT(g)
@@ -1923,18 +1919,18 @@ if cK(g) then
 dJ(g)
 end
 end
-if not ax and n ~= a then
+if not aw and n ~= a then
 if fu and n == "readers" then
 eT(g)
 end
 return {6, n == false and 0 or 1, 0}
 end
-local k = aF == "-" and string.sub(a, 1, 23) or nil
+local k = aE == "-" and string.sub(a, 1, 23) or nil
 local cu
-if aF == "" or aF == "-" then
+if aE == "" or aE == "-" then
 cu = nil
 else
-cu = aF
+cu = aE
 end
 local B = cu
 local function eE(g, R, f, u)
@@ -1948,7 +1944,7 @@ end
 aP(g.d, R)
 return {2, dW(g), 0}
 end
-if ax then
+if aw then
 if not bZ(g, a) then
 return {6, 0, 0}
 end
@@ -1960,7 +1956,7 @@ end
 if B ~= nil then
 aP(d, B)
 end
-local di = ds(g, ax and "reader" or "writer", {bS = ax, B = B, k = k, f = f})
+local di = ds(g, aw and "reader" or "writer", {bS = aw, B = B, k = k, f = f})
 local Q = di.Q
 local P = di.P
 if P ~= nil then
@@ -2028,8 +2024,8 @@ local k = string.match(a, '^([%w_-]+):%w+$') or string.match(a, '^([%w_-]+):%w+:
 return k and #k == 22 and k or nil
 end
 local function cY(bp)
-local aA = string.match(bp, '^semaphore:(%d+)$')
-return aA and tonumber(aA)
+local az = string.match(bp, '^semaphore:(%d+)$')
+return az and tonumber(az)
 end
 local function bc(bo, ...)
 local ok, p = pcall(bo, ...)
@@ -2037,7 +2033,7 @@ if ok then return p end
 return { 9, type(p) == 'table' and p.err or tostring(p), 0 }
 end
 local F = ""
-local aB
+local aA
 local L
 local O
 local s
@@ -2048,7 +2044,7 @@ local function aX(I)
 F = I
 end
 aX(KEYS[1])
-aB = nil
+aA = nil
 local M = {}
 local function N()
 if O == nil then
@@ -2063,7 +2059,7 @@ L = o[1] * 1000 + math.floor(o[2] / 1000)
 end
 return L
 end
-local function aH(c)
+local function aG(c)
 if c.r ~= nil then
 return c.r
 end
@@ -2087,9 +2083,9 @@ c.aR = aR
 return r
 end
 local function bE(c)
-local r = aH(c)
+local r = aG(c)
 local j = 0
-for aE, a in ipairs(c.aR) do
+for aD, a in ipairs(c.aR) do
 j = math.max(j, r[a] or 0)
 end
 return j
@@ -2112,9 +2108,9 @@ c.r = nil
 return
 end
 local eU = redis.call("ZRANGE", c.ab, "-inf", w(), "BYSCORE", "LIMIT", "0", "100")
-local function aU(I, au)
-if #au > 0 then
-redis.call("ZREM", I, unpack(au))
+local function aU(I, at)
+if #at > 0 then
+redis.call("ZREM", I, unpack(at))
 end
 end
 aU(c.ab, eU)
@@ -2136,21 +2132,21 @@ end
 return {b = ee, ab = eb, d = eg, C = ef, br = ej, aZ = cx, r = nil, aR = {}, aO = 0, bw = false, D = nil, am = nil, af = 0}
 end
 local function al(h)
-local as = h .. aj
+local ar = h .. aj
 if fenceMs ~= nil then
-return redis.call("SET", F, as, "PX", fenceMs, "GET")
+return redis.call("SET", F, ar, "PX", fenceMs, "GET")
 end
-return redis.call("SET", F, as, "GET")
+return redis.call("SET", F, ar, "GET")
 end
 local function fj(c, h)
 local function cE(h)
-local x, a, l, az, be, bj = string.match(h, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
+local x, a, l, ay, be, bj = string.match(h, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
 if x == nil then
 error("unknown command", 0)
 end
 local aS = x == "r"
-local u = aS and be or az
-return {x = x, a = a, f = tonumber((aS and az or l)), u = tonumber(u), v = aS and bj or be, R = aS and l or bj, ae = az == "=", W = az}
+local u = aS and be or ay
+return {x = x, a = a, f = tonumber((aS and ay or l)), u = tonumber(u), v = aS and bj or be, R = aS and l or bj, ae = ay == "=", W = ay}
 end
 local y = cE(h)
 local function ag(v)
@@ -2188,16 +2184,16 @@ local k = U(a)
 if k == nil then
 return 0
 end
-local av = ("nestjs-lock:1:" .. string.sub(b, 1, string.match(F, '%d+$'))) .. string.sub(k, 1, 11)
+local au = ("nestjs-lock:1:" .. string.sub(b, 1, string.match(F, '%d+$'))) .. string.sub(k, 1, 11)
 local h = (((aM .. " ") .. a) .. " ") .. b
 if sharded then
-local Y = redis.pcall("SPUBLISH", (av .. ":") .. F, h)
+local Y = redis.pcall("SPUBLISH", (au .. ":") .. F, h)
 if type(Y) == "number" and Y > 0 then
 return -1
 end
 end
-local aI = redis.pcall("PUBLISH", av, h)
-return counted and type(aI) == "number" and aI or -1
+local aH = redis.pcall("PUBLISH", au, h)
+return counted and type(aH) == "number" and aH or -1
 end
 local function cF(c, a)
 local j = dg(c)
@@ -2216,19 +2212,19 @@ local function eN(c, a)
 local ba = ({})
 ba[U(a) or ""] = true
 local q = 0
-local r = aH(c)
-for aE, aL in ipairs(c.aR) do
+local r = aG(c)
+for aD, aK in ipairs(c.aR) do
 local cv
-if r[aL] == nil then
+if r[aK] == nil then
 cv = nil
 else
-cv = U(aL)
+cv = U(aK)
 end
 local k = cv
 if k ~= nil and ba[k] ~= true and q < 32 then
 ba[k] = true
 q = q + 1
-Z(aL, "c", c.b)
+Z(aK, "c", c.b)
 end
 end
 end
@@ -2257,7 +2253,7 @@ c.am = nil
 end
 end
 local function bX(c, a, f)
-local r = aH(c)
+local r = aG(c)
 local z = w() + f
 if z <= r[a] then
 return
@@ -2273,13 +2269,13 @@ local dj = redis.call("ZSCORE", C, dM(a))
 return dj == false and 0 or tonumber(dj)
 end
 local function cI(c, a, z)
-local aA = tonumber(string.match(a, ':[%l%d]+P(%d+):%d+$') or 0)
-aH(c)[a] = z
+local az = tonumber(string.match(a, ':[%l%d]+P(%d+):%d+$') or 0)
+aG(c)[a] = z
 local dp = c.aR
 dp[#dp + 1] = a
 c.aO = c.aO + tonumber(string.match(a, ':[%l%d]+P%d+:(%d+)$') or 0)
-if c.aZ ~= aA then
-redis.call("SET", c.b, "semaphore:" .. string.format('%.0f', aA), "PXAT", bE(c))
+if c.aZ ~= az then
+redis.call("SET", c.b, "semaphore:" .. string.format('%.0f', az), "PXAT", bE(c))
 end
 if not c.br then
 redis.call("UNLINK", c.ab)
@@ -2289,29 +2285,29 @@ if not c.br then
 redis.call("PEXPIREAT", c.ab, z)
 end
 c.br = true
-c.aZ = aA
+c.aZ = az
 bU(c, a)
 end
-local function ca(c, aK, f)
+local function ca(c, aJ, f)
 if f == nil then
 f = 0
 end
-local function eo(c, aK, f)
+local function eo(c, aJ, f)
 local o = w()
 local aW = false
-local aw = false
+local av = false
 local cX = 0
-local ay = 0
+local ax = 0
 local Y = ({})
 local function fq(c, a, z)
-aH(c)[a] = z
+aG(c)[a] = z
 redis.call("ZADD", c.ab, z, a)
 cG(c, bE(c))
 end
 while cX < 32 do
-if ay >= 100 then
+if ax >= 100 then
 local cw
-if aK == nil then
+if aJ == nil then
 cw = dg(c)
 else
 cw = false
@@ -2320,7 +2316,7 @@ local j = cw
 if j ~= false then
 Z(j, "g", c.b)
 end
-return {bI = aW, aw = aw, aC = true}
+return {bI = aW, av = av, aB = true}
 end
 local cl = bR(c)
 if not cl then
@@ -2328,24 +2324,24 @@ local co
 if aW then
 co = nil
 else
-co = aK
+co = aJ
 end
 cl = co
 end
 local l = cl
 if l == nil then
-return {bI = aW, aw = aw, aC = false}
+return {bI = aW, av = av, aB = false}
 end
 local by = tonumber(string.match(l, ':[%l%d]+P%d+:(%d+)$') or 0)
-local aA = tonumber(string.match(l, ':[%l%d]+P(%d+):%d+$') or 0)
-local dF = by > 0 and by <= aA
-if not dF or by > aA - c.aO then
-if dF and (l == aK or dL(c, l) > o) then
-return {bI = aW, aw = aw, aC = false}
+local az = tonumber(string.match(l, ':[%l%d]+P(%d+):%d+$') or 0)
+local dF = by > 0 and by <= az
+if not dF or by > az - c.aO then
+if dF and (l == aJ or dL(c, l) > o) then
+return {bI = aW, av = av, aB = false}
 end
 bU(c, l)
-ay = ay + 1
-elseif l == aK then
+ax = ax + 1
+elseif l == aJ then
 cI(c, l, o + f)
 aW = true
 else
@@ -2356,17 +2352,17 @@ Y[k] = Z(l, "g", c.b) ~= 0
 end
 if not Y[k] then
 fq(c, l, o + 150)
-aw = true
+av = true
 end
 cX = cX + 1
 end
 end
-return {bI = aW, aw = aw, aC = false}
+return {bI = aW, av = av, aB = false}
 end
-local aW = eo(c, aK, f)
+local aW = eo(c, aJ, f)
 local function bx(b, d)
 local bf = ({})
-for aE, a in ipairs(redis.call("ZRANGE", d, "0", "15")) do
+for aD, a in ipairs(redis.call("ZRANGE", d, "0", "15")) do
 local k = string.sub(a, 1, 22)
 if bf[k] ~= true and Z(a, "g", b) ~= 0 then
 return
@@ -2374,7 +2370,7 @@ end
 bf[k] = true
 end
 end
-if aW.aw then
+if aW.av then
 bx(c.b, c.d)
 end
 return aW
@@ -2418,11 +2414,11 @@ T = bm(K)
 end
 s = T
 local H = tonumber(h)
-local aG = aj ~= ""
+local aF = aj ~= ""
 ak = H
-if (fenceMs ~= nil or aG) and s < H then
+if (fenceMs ~= nil or aF) and s < H then
 s = H + q - 1
-if aG then
+if aF then
 ak = nil
 end
 return H
@@ -2445,21 +2441,21 @@ end
 if U(j) ~= k then
 return 1
 end
-for aE, A in ipairs(redis.call("ZRANGE", c.d, "0", "32")) do
+for aD, A in ipairs(redis.call("ZRANGE", c.d, "0", "32")) do
 if U(A) ~= k then
 return 1
 end
 end
 return 0
 end
-local function cT(c, a, aC)
-if aC then
+local function cT(c, a, aB)
+if aB then
 return 0
 end
 local l
-local r = aH(c)
-for aE, aL in ipairs(c.aR) do
-local z = r[aL]
+local r = aG(c)
+for aD, aK in ipairs(c.aR) do
+local z = r[aK]
 if z ~= nil and (l == nil or z < l) then
 l = z
 end
@@ -2482,7 +2478,7 @@ local S = y.x == "w"
 if ag(y.v) then
 return {14, w(), 0}
 end
-local r = aH(c)
+local r = aG(c)
 local function es(c)
 if c.aZ == nil or c.aO > 0 or redis.call("PTTL", c.b) ~= 0 then
 return
@@ -2492,12 +2488,12 @@ c.aZ = nil
 end
 es(c)
 local function ft(c, a, S)
-local ar = redis.call("PTTL", c.b)
+local aL = redis.call("PTTL", c.b)
 if not S then
-return {3, ar, 1}
+return {3, aL, 1}
 end
 cF(c, a)
-return {2, ar, 2}
+return {2, aL, 2}
 end
 if c.br and c.aO == 0 then
 return ft(c, a, S)
@@ -2513,16 +2509,16 @@ if bR(c) ~= false and redis.call("ZSCORE", c.d, a) ~= false then
 du(c, a)
 end
 local dn = ca(c, a, f)
-local aK = dn.bI
-local aC = dn.aC
-if aK then
+local aJ = dn.bI
+local aB = dn.aB
+if aJ then
 return {1, X(u), bH(c, a)}
 end
 if not S then
-return {3, cT(c, a, aC), 0}
+return {3, cT(c, a, aB), 0}
 end
 local eV = cF(c, a)
-return {2, cT(c, a, aC), eV}
+return {2, cT(c, a, aB), eV}
 end
 if y.x == "a" or y.x == "w" then
 return em(c, y)
@@ -2547,7 +2543,7 @@ return {6, 0, 0}
 end
 local z = w() + f
 if ae and z < da then
-aH(c)[a] = 0
+aG(c)[a] = 0
 bX(c, a, f)
 elseif z > da then
 if c.r ~= nil then
@@ -2563,7 +2559,7 @@ if y.x == "n" then
 return fb(c, y)
 end
 local function dS(c, a)
-local r = aH(c)
+local r = aG(c)
 if r[a] == nil then
 return
 end
@@ -2583,7 +2579,7 @@ v = i.v
 if ag(v) then
 return {14, w(), 0}
 end
-local r = aH(c)
+local r = aG(c)
 local dE = r[W] ~= nil
 if not dE and r[a] == nil then
 return {6, 0, 0}
@@ -2617,8 +2613,8 @@ cy = nil
 else
 cy = R
 end
-local aJ = cy
-local r = aH(c)
+local aI = cy
+local r = aG(c)
 local dz = c.aO > 0
 local cL = r[a] ~= nil
 c.bw = c.bw or dz
@@ -2630,15 +2626,15 @@ end
 if not dz then
 return {6, 0, 0}
 end
-if not cL or aJ == nil then
+if not cL or aI == nil then
 ca(c)
 return {cL and 4 or 6, 0, 0}
 end
-local cN = r[aJ] ~= nil
+local cN = r[aI] ~= nil
 if cN then
-bX(c, aJ, f)
+bX(c, aI, f)
 else
-cF(c, aJ)
+cF(c, aI)
 end
 local eh = ca
 local ei = c
@@ -2646,27 +2642,27 @@ local cm
 if cN then
 cm = nil
 else
-cm = aJ
+cm = aI
 end
 local dm = eh(ei, cm, f)
-local aK = dm.bI
-local aC = dm.aC
-if aK or cN then
-return {8, X(u), bH(c, aJ)}
+local aJ = dm.bI
+local aB = dm.aB
+if aJ or cN then
+return {8, X(u), bH(c, aI)}
 end
-return {2, cT(c, aJ, aC), 0}
+return {2, cT(c, aI, aB), 0}
 end
 return eZ(c, y)
 end
 local function fk(e)
 local ao = 4 * e + 1
-if aB == nil or aB.b ~= KEYS[ao + 1] then
-if aB ~= nil then
-de(aB)
+if aA == nil or aA.b ~= KEYS[ao + 1] then
+if aA ~= nil then
+de(aA)
 end
-aB = fm(KEYS[ao + 1], KEYS[ao + 1 + 1], KEYS[ao + 2 + 1], KEYS[ao + 3 + 1])
+aA = fm(KEYS[ao + 1], KEYS[ao + 1 + 1], KEYS[ao + 2 + 1], KEYS[ao + 3 + 1])
 end
-return fj(aB, ARGV[e + 1])
+return fj(aA, ARGV[e + 1])
 end
 local function fn(c)
 if c.r ~= nil and bE(c) == 0 then
@@ -2674,10 +2670,10 @@ de(c)
 end
 end
 local function fo(eA)
-if aB ~= nil and eA then
-fn(aB)
-elseif aB ~= nil then
-de(aB)
+if aA ~= nil and eA then
+fn(aA)
+elseif aA ~= nil then
+de(aA)
 end
 return dY
 end
@@ -2693,7 +2689,7 @@ local p = bc(fk, e)
 local dD = p[1] == 9
 local fp = bc(fo, not dD and e < #ARGV - 1)
 if dD or fp[1] == 9 then
-aB = nil
+aA = nil
 end
 bi(M, e, p)
 e = e + 1

@@ -14,8 +14,6 @@ export function runMarkTicket(): Replies {
   const [letter] = ARGV;
   const before = redis.call('GET', record);
   if (before === false) return [];
-  const leftMs = redis.call('PTTL', record);
-  if (leftMs <= 0) return [];
-  redis.call('SET', record, before + letter, 'PX', leftMs);
-  return [before, leftMs];
+  redis.call('SET', record, before + letter, 'KEEPTTL');
+  return [before, redis.call('PTTL', record)];
 }
