@@ -8,6 +8,8 @@ export class Arena {
   constructor(workload, server) {
     this.workload = workload;
     this.server = server;
+    /** What the clients connect to. */
+    this.address = server;
   }
 
   /** Runs `work` in a separate arena, and removes the arena afterwards. */
@@ -22,7 +24,7 @@ export class Arena {
   }
 
   async client(adapter, options) {
-    const client = await ClientProcess.start(this.workload, adapter, this.server, options);
+    const client = await ClientProcess.start(this.workload, adapter, this.address, options);
     this.clients.add(client);
     return client;
   }

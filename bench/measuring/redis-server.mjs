@@ -39,6 +39,13 @@ export class RedisServer {
     return Number(/used_memory:(\d+)/.exec(await this.redis.info('memory'))[1]);
   }
 
+  /** User and system time so far, in microseconds. */
+  async cpuUs() {
+    const info = await this.redis.info('cpu');
+    const seconds = ['sys', 'user'].map((part) => Number(new RegExp(`used_cpu_${part}:([\\d.]+)`).exec(info)[1]));
+    return (seconds[0] + seconds[1]) * 1_000_000;
+  }
+
   async version() {
     return /redis_version:(\S+)/.exec(await this.redis.info('server'))[1];
   }

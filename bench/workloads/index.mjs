@@ -1,6 +1,7 @@
 /** In the order of measurement and report. */
 export const WORKLOADS = [
   'uncontended',
+  'cold-lock',
   'waiters',
   'cold-waiters',
   'strict-waiters',
@@ -9,6 +10,7 @@ export const WORKLOADS = [
   'permits',
   'crossed-keys',
   'hand-off',
+  'distant',
   'parked',
   'held',
   'decorator',

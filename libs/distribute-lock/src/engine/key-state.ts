@@ -206,11 +206,11 @@ export class WaitList {
 export abstract class KeyState {
   protected sharedList: WaitList | undefined = undefined;
   /** Wait lists of single callers by owner token; created for the first one. */
-  singles: Map<string, WaitList> | undefined = undefined;
+  singles: Map<string, WaitList> | undefined;
   /** The ttl of all single callers; 0 if they differ. */
-  private singleTtlMs = 0;
+  private singleTtlMs: number | undefined;
   /** Why the latest command for all callers that share a heartbeat failed; undefined after an answer to any of them. */
-  heartbeatError: Error | undefined = undefined;
+  heartbeatError: Error | undefined;
   /** Owner token of the release in flight: messages about it are outdated. */
   protected releasing: string | undefined = undefined;
   /** Idle, and kept for the next call of the key; see `KeyStates`. */
@@ -323,8 +323,8 @@ export abstract class KeyState {
   /** The ttl that all callers with an attempt want, single callers included; 0 if they differ. */
   protected get commonTtlMs(): number {
     if (this.singles === undefined || this.singles.size === 0) return 0;
-    const shared = this.sharedList;
-    return shared?.first === undefined || this.ttlMsOf(shared) === this.singleTtlMs ? this.singleTtlMs : 0;
+    const { sharedList: shared, singleTtlMs = 0 } = this;
+    return shared?.first === undefined || this.ttlMsOf(shared) === singleTtlMs ? singleTtlMs : 0;
   }
 
   /** Whether this process has an attempt in Redis. */

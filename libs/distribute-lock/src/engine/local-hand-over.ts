@@ -2,7 +2,7 @@ import { type Grant, restMs } from './lease/grant.js';
 import type { LifetimePlan } from './lease/lifetime-plan.js';
 
 /** While another process waits, this process keeps the lock for at most this many holds, or this time. */
-export const QUANTUM_HOLDS = 16;
+export const QUANTUM_HOLDS = 32;
 export const QUANTUM_MS = 25;
 
 /** So many `passes` of a grant forbid another local hand-over: an operator ends its present hold, and no later one. */

@@ -19,7 +19,8 @@ const SEPARATOR = /[:/|]/;
 /** A part with a digit or `@` is probably a value. */
 const CONSTANT_PART = /^[a-z][a-z._-]{0,39}$/i;
 
-const known = processWide('lock names', () => new Set<string>());
+/** Each name leads to its first copy, so that leases with equal names keep one string. */
+const known = processWide('lock names', () => new Map<string, string>());
 
 /**
  * Checks option `name` of a call.
@@ -38,7 +39,7 @@ export function lockName(name: string): string {
 export function boundedName(name: string): string {
   if (known.has(name) || name === DEFAULT_NAME || name === OTHER_NAMES) return name;
   if (known.size >= MOST_NAMES) return OTHER_NAMES;
-  known.add(name);
+  known.set(name, name);
   return name;
 }
 
@@ -46,11 +47,12 @@ let keyNames = 0;
 
 /** The name of a `LockService` call without option `name`: the constant part of its key, such as `stock` of `stock:42`, or `service`. */
 export function nameOfKey(key: unknown): string {
-  const first: unknown = Array.isArray(key) ? key[0] : key;
-  const end = typeof first === 'string' ? first.search(SEPARATOR) : 0;
+  const text: unknown = Array.isArray(key) ? key[0] : key;
+  const end = typeof text === 'string' ? text.search(SEPARATOR) : 0;
   if (end <= 0) return DEFAULT_NAME;
-  const name = (first as string).slice(0, end);
-  if (known.has(name)) return name;
+  const name = (text as string).slice(0, end);
+  const first = known.get(name);
+  if (first !== undefined) return first;
   if (!CONSTANT_PART.test(name) || known.size >= MOST_NAMES || keyNames >= MOST_KEY_NAMES) return DEFAULT_NAME;
   keyNames += 1;
   return boundedName(name);

@@ -24,13 +24,17 @@ export const channelIdOf = (processId: ProcessId): string => processId.slice(0, 
  */
 export class OwnerTokens {
   private sequence = 0;
+  /** All tokens share this string. */
+  private readonly start: string;
 
-  constructor(readonly processId: ProcessId = newProcessId()) {}
+  constructor(readonly processId: ProcessId = newProcessId()) {
+    this.start = `${processId}:`;
+  }
 
   next(suffix = ''): string {
     this.sequence += 1;
     // Base 36 keeps the value within the smaller of two allocation sizes in Redis, for 60 million attempts.
-    return `${this.processId}:${this.sequence.toString(36)}${suffix}`;
+    return `${this.start}${this.sequence.toString(36)}${suffix}`;
   }
 
   /** Whether this process issued the token. */

@@ -131,12 +131,12 @@ export class Grant extends Retry {
   validUntil: number;
   /** The earliest time at which the key expires in the store without another renewal. In whole milliseconds. */
   endsAt: number;
-  /** When the last confirmed command was sent. In whole milliseconds, rounded up. */
-  confirmedAt: number;
-  /** See {@link mostMs}. `undefined` means `Infinity`, because a stored `Infinity` takes memory in every grant. */
-  private limitMs: number | undefined = undefined;
+  // Set on demand, as all fields without a value here: a field takes memory in every grant.
+  private laterConfirmedAt: number | undefined;
+  /** See {@link mostMs}. `undefined` means `Infinity`. */
+  private limitMs: number | undefined;
   /** The store may hold the lease for longer than is known: a command to shorten or to extend it is not confirmed. */
-  toShorten = false;
+  toShorten: boolean | undefined;
   /** How many other processes wait for the lock, as far as known; {@link PERHAPS_ONE} if none is known, but one may wait. */
   private waiters: number;
   /** How many leases it has served. */
@@ -145,7 +145,7 @@ export class Grant extends Retry {
   /** Released, lost or handed over; it never becomes valid again. */
   ended = false;
   /** At most one renewal is in flight at a time. */
-  renewal: Renewal | undefined = undefined;
+  renewal: Renewal | undefined;
   /** When the command that obtained the grant was sent. In whole milliseconds. */
   readonly startedAt: number;
   numbers: FencingBlock;
@@ -163,7 +163,7 @@ export class Grant extends Retry {
   ) {
     super();
     this.numbers = new FencingBlock(fencingToken, block);
-    this.startedAt = this.confirmedAt = Math.floor(sentAt);
+    this.startedAt = Math.floor(sentAt);
     this.validUntil = validUntil(sentAt, ttlMs);
     this.endsAt = Math.floor(sentAt + ttlMs);
     this.waiters = waiting;
@@ -172,6 +172,11 @@ export class Grant extends Retry {
   /** Computed, because a field would take memory in every grant. */
   get kind(): TokenKind {
     return kindOfToken(this.ownerToken);
+  }
+
+  /** When the last confirmed command was sent. In whole milliseconds, rounded up. */
+  get confirmedAt(): number {
+    return this.laterConfirmedAt ?? this.startedAt;
   }
 
   /**
@@ -222,7 +227,7 @@ export class Grant extends Retry {
     this.ttlMs = Math.max(this.ttlMs, ttlMs);
     this.validUntil = Math.max(this.validUntil, validUntil(sentAt, ttlMs));
     this.endsAt = Math.max(this.endsAt, Math.floor(sentAt + ttlMs));
-    this.confirmedAt = Math.max(this.confirmedAt, Math.ceil(sentAt));
+    this.laterConfirmedAt = Math.max(this.confirmedAt, Math.ceil(sentAt));
     this.failures = 0;
   }
 

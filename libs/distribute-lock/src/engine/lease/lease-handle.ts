@@ -47,13 +47,13 @@ export class LeaseHandle extends Lease implements Holder {
   private released: Promise<void> | undefined;
   /** Only created for a nested call. */
   private nested: NestedHolds | undefined;
-  left = false;
+  // Set on demand, as all fields without a value here: a field takes memory in every lease.
+  private isLeft: true | undefined;
   private downgrading: Promise<void> | undefined;
   private detaching: Promise<void> | undefined;
-  /** A call of `detach()` has not ended. */
-  leavesProcess = false;
+  private isDetaching: boolean | undefined;
   /** The application has forgotten the handle before the end of `detach()`. */
-  private isForgotten = false;
+  private isForgotten: true | undefined;
   /** The latest change (`extend`, `downgrade`) that has not finished. */
   private changing: Promise<void> | undefined;
   /** The write grant that a downgrade in progress is about to replace. */
@@ -125,6 +125,16 @@ export class LeaseHandle extends Lease implements Holder {
   /** Its hold needs no further report. */
   reported(): void {
     this.phase = 'reported';
+  }
+
+  /** Its owner has released it; nested calls may still hold it. */
+  get left(): boolean {
+    return this.isLeft === true;
+  }
+
+  /** A call of `detach()` has not ended. */
+  get leavesProcess(): boolean {
+    return this.isDetaching === true;
   }
 
   get key(): string {
@@ -307,7 +317,7 @@ export class LeaseHandle extends Lease implements Holder {
     const { ttl } = Object(options) as DetachOptions;
     const ttlMs = durationMs('ttl', ttl, MIN_TTL_MS, LONGEST_DETACHED_MS);
     for (const lease of leases) lease.checkDetachable();
-    for (const lease of leases) lease.leavesProcess = true;
+    for (const lease of leases) lease.isDetaching = true;
     try {
       return await leases[0].engine.detach(leases, ttlMs);
     } finally {
@@ -317,8 +327,8 @@ export class LeaseHandle extends Lease implements Holder {
 
   /** `detach()` has ended. */
   private staysOrLeft(): void {
-    this.leavesProcess = false;
-    if (this.isForgotten) this.forgotten();
+    this.isDetaching = false;
+    if (this.isForgotten === true) this.forgotten();
   }
 
   private checkDetachable(): void {
@@ -339,7 +349,7 @@ export class LeaseHandle extends Lease implements Holder {
 
   /** A ticket continues the lease. */
   detached(): void {
-    this.left = true;
+    this.isLeft = true;
     this.limit?.cancel();
     this.released ??= Promise.resolve();
   }
@@ -390,7 +400,7 @@ export class LeaseHandle extends Lease implements Holder {
   }
 
   release(): Promise<void> {
-    this.left = true;
+    this.isLeft = true;
     return this.releaseUnlessNested();
   }
 

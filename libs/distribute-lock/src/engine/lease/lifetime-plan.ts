@@ -76,7 +76,8 @@ function makePlan({ ttlMs: requestedMs, renew, maxHoldMs, minHoldMs, release }: 
   const expires = release === 'expire';
   const ttlMs = expires || maxHoldMs >= requestedMs ? requestedMs : Math.max(MIN_TTL_MS, maxHoldMs);
   return {
-    ttlMs,
+    // The runtime may store the number of an option like a fraction, which would take memory in every grant.
+    ttlMs: Math.floor(ttlMs),
     renew,
     renewForMs: maxHoldMs,
     holdForMs: maxHoldMs === Infinity ? Infinity : maxHoldMs - earlyMs(maxHoldMs, ttlMs),

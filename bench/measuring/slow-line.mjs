@@ -1,0 +1,30 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+import { cores, pinned } from './pinning.mjs';
+
+const MAIN = fileURLToPath(new URL('slow-line.main.mjs', import.meta.url));
+
+/** A server behind a line that adds a fixed time to each round trip. */
+export class SlowLine {
+  constructor(process, port) {
+    this.process = process;
+    this.url = `redis://127.0.0.1:${port}`;
+  }
+
+  static async to(server, { roundTripMs }) {
+    const { hostname, port } = new URL(server.url);
+    const args = [MAIN, hostname, port, String(roundTripMs / 2)];
+    const child = spawn(...pinned(cores.server, process.execPath, args), {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    const [ready] = await once(child, 'message');
+    return new SlowLine(child, ready.port);
+  }
+
+  async end() {
+    this.process.kill('SIGKILL');
+    await once(this.process, 'exit');
+  }
+}
