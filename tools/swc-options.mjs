@@ -2,7 +2,8 @@
 export const swcOptions = {
   jsc: {
     parser: { syntax: 'typescript', decorators: true },
-    transform: { legacyDecorator: true, decoratorMetadata: true },
+    // As in tsconfig.json, so that tests run the same classes as the package.
+    transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
     target: 'es2023',
     keepClassNames: true,
   },

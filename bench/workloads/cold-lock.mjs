@@ -10,7 +10,7 @@ const FOR_MS = 1_200;
 /** Each round starts both subjects anew, so a figure needs several. */
 const FEWEST_ROUNDS = 5;
 
-export const calls = { cycles: uncontended.cycles };
+export const calls = { cycles: (context, args) => uncontended.cycles(context, args) };
 
 /** Like the uncontended cycle, 1 at a time, but in the first moments of each process, whose code is not compiled yet. */
 export async function* measure({ rounds }) {

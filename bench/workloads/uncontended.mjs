@@ -71,7 +71,17 @@ const toRaw = (runs, subject, figure) =>
   runs.get(subject).map((run, round) => run[figure] / runs.get(RAW)[round][figure]);
 
 function result(loops, runs) {
-  const columns = ['', 'p50 us', 'of raw', 'cycles/s', 'of raw', 'client CPU us/cycle', 'of raw', 'server CPU us/cycle', 'of raw'];
+  const columns = [
+    '',
+    'p50 us',
+    'of raw',
+    'cycles/s',
+    'of raw',
+    'client CPU us/cycle',
+    'of raw',
+    'server CPU us/cycle',
+    'of raw',
+  ];
   const of = (subject, figure) => median(runs.get(subject).map((run) => run[figure]));
   const rows = SUBJECTS.map((subject) => [
     subject,

@@ -1,4 +1,5 @@
-import { twoProcesses } from '../../../../test/support/manual-world.js';
+import { ManualClock } from '../../../../test/support/manual-clock.js';
+import { ManualWorld, twoProcesses } from '../../../../test/support/manual-world.js';
 import { FencingBlock, type Grant } from './lease/grant.js';
 import { planOf } from './lease/lifetime-plan.js';
 import { LOCK_DEFAULTS } from '../options/lock-options.js';
@@ -45,6 +46,37 @@ describe('mayHandOver', () => {
     expect(mayHandOver(grant({ ...contended, passes: QUANTUM_HOLDS }), next, NOW)).toBe(false);
     expect(mayHandOver(grant({ ...contended, startedAt: NOW - QUANTUM_MS }), next, NOW)).toBe(false);
     expect(mayHandOver(grant({ contended: false, passes: 100_000 }), next, NOW)).toBe(true);
+  });
+});
+
+describe('Waiters of two processes that hold the lock for almost no time', () => {
+  it('change the process after 32 holds', async () => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    const processes = [1, 2].map(() => world.process({}, 100));
+    const first = await processes[0].acquire('k');
+    const order: number[] = [];
+    const waiters = processes.flatMap((one, i) =>
+      Array.from({ length: 64 }, async () => {
+        const lease = await one.acquire('k', { wait: '20s' });
+        order.push(i);
+        await lease.release();
+      }),
+    );
+    await clock.pass(10);
+    await first.release();
+    for (let turn = 0; turn < 200; turn += 1) {
+      clock.turn();
+      await clock.pass(0);
+    }
+    await Promise.all(waiters);
+    expect(order).toHaveLength(128);
+    const turns = order.reduce<number[]>((found, i, at) => {
+      if (order[at - 1] === i) found[found.length - 1] += 1;
+      else found.push(1);
+      return found;
+    }, []);
+    expect(turns).toEqual([32, 32, 32, 32]);
   });
 });
 

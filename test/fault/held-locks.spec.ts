@@ -1,0 +1,17 @@
+import { SecondProcess } from '../support/second-process.js';
+import { useLockWorld } from './support/use-lock-world.js';
+
+const LOADER = new URL('../../tools/typescript-loader.mjs', import.meta.url);
+const COLLECTING = ['--expose-gc', '--import', LOADER.href, '--disable-warning=ExperimentalWarning'];
+const SCRIPT = new URL('./support/hoarder.child.ts', import.meta.url);
+
+describe('A held lock', () => {
+  const world = useLockWorld();
+
+  it('takes at most 680 bytes of heap', async () => {
+    const child = new SecondProcess<{ heap: number }>(SCRIPT, { LOCK_URL: world.server.url }, COLLECTING);
+    const bytes = await child.once('heap', 60_000);
+    expect(bytes).toBeGreaterThan(100);
+    expect(bytes).toBeLessThanOrEqual(680);
+  });
+});
