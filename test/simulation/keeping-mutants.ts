@@ -1,6 +1,6 @@
+import { KeptKeys } from '../../libs/distribute-lock/src/engine/kept-leases.js';
 import { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import { planOf } from '../../libs/distribute-lock/src/engine/lease/lifetime-plan.js';
-import { Shutdown } from '../../libs/distribute-lock/src/engine/shutdown.js';
 import { patch, patchGetter, type Restore } from './patch.js';
 import { MultiKeyCaller } from './multi-key-caller.js';
 
@@ -9,7 +9,7 @@ const waitsForKeys = ({ plan, call }: LeaseHandle): boolean => plan !== planOf(c
 
 /** Each removes one measure for keys that outlive their work, or that a multi-key call keeps before its work. */
 export const KEEPING_MUTANTS: Readonly<Record<string, () => Restore>> = {
-  'a lock that is released although it is left to its ttl': () => patch(Shutdown, 'leaveToTtl', () => () => false),
+  'a lock that is released although it is left to its ttl': () => patch(KeptKeys, 'leaveToTtl', () => () => false),
 
   'several keys taken in the order in which they were given': () =>
     patch(
@@ -43,10 +43,10 @@ export const KEEPING_MUTANTS: Readonly<Record<string, () => Restore>> = {
 
   'a key without any work that is left to its ttl': () =>
     patch(
-      Shutdown,
+      KeptKeys,
       'keeps',
       (original) =>
-        function (this: Shutdown, state: unknown, lease: LeaseHandle) {
+        function (this: KeptKeys, state: unknown, lease: LeaseHandle) {
           lease.plan = planOf(lease.call.options);
           return original.call(this, state, lease);
         },

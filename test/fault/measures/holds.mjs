@@ -41,9 +41,10 @@ export const measuresOfHolds = [
     promise: 'P27',
     what: 'a hold begins when the store has answered its claim, not on the message of an offer',
     file: 'engine/acquiring.ts',
-    measure: "this.wakeUps.wake({ reason: 'message', attempt });",
+    measure:
+      "attempt.offered = true;\n    attempt.awaitsMessage = false;\n    this.wakeUps.wake({ reason: 'attempt due', attempt });",
     without:
-      'this.won(attempt, this.newGrant(attempt.list.state, attempt.ownerToken, attempt.list.first!.plan.ttlMs, this.context.clock.now(), 1, 1, 0));',
+      'attempt.offered = true; this.won(attempt, this.newGrant(attempt.list.state, attempt.ownerToken, attempt.list.first!.plan.ttlMs, this.context.clock.now(), 1, 1, 0));',
     test: ['blocked-at-begin', 'keeps an exclusive lock while another process waits'],
   },
   {

@@ -79,7 +79,7 @@ export const measuresOfWaiting = [
     promise: 'P12',
     what: 'an offer whose message is lost is claimed by the caller that it names',
     file: 'engine/acquiring.ts',
-    measure: 'if (offered !== undefined && !offered.offered) this.claim(offered);',
+    measure: 'if (offered !== undefined && !offered.offered) this.offered(offered);',
     without: '',
     test: ['strict', 'claim an offer whose message was lost'],
   },

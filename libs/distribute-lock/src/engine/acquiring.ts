@@ -99,7 +99,7 @@ export class Acquiring {
     if (list.first === undefined) return attempts.abandon(attempt);
     // The caller that sent the attempt may have left; the next caller needs a lease of exactly its own ttl.
     const wantedMs = list.state.ttlMsOf(list);
-    if (wantedMs > grant.ttlMs) return wakeUps.wake({ reason: 'longer ttl', attempt });
+    if (wantedMs > grant.ttlMs) return wakeUps.wake({ reason: 'attempt due', attempt });
     if (wantedMs < grant.ttlMs && list.state.kind !== 'read') {
       attempts.abandon(attempt);
       return wakeUps.wake({ reason: 'unusable grant', list });
@@ -128,11 +128,11 @@ export class Acquiring {
   /** Repeats the command, which the store answers with a fresh lease for the same token. */
   private claimAgain(attempt: Attempt): void {
     attempt.lateGrants += 1;
-    attempt.sleepsUntil = 'retry';
+    attempt.awaitsMessage = false;
     const { first } = attempt.list;
     // The event loop was blocked for longer than the limit of the call.
     if (first?.isScheduled === false) this.context.timers.add(first, MOST_LATE_MS);
-    this.wakeUps.wake({ reason: 'late grant', attempt });
+    this.wakeUps.wake({ reason: 'attempt due', attempt });
   }
 
   private prepare(attempt: Attempt, grant: Grant): void {
@@ -141,11 +141,11 @@ export class Acquiring {
     void this.context.inbox.ready();
   }
 
-  /** A message says that the store offers the lock to the attempt: the process claims it, and its caller begins on the reply. */
+  /** A message or an answer says that the store offers the lock to the attempt: the process claims it, and its caller begins on the reply. */
   offered(attempt: Attempt): void {
     attempt.offered = true;
-    attempt.sleepsUntil = 'retry';
-    this.wakeUps.wake({ reason: 'message', attempt });
+    attempt.awaitsMessage = false;
+    this.wakeUps.wake({ reason: 'attempt due', attempt });
   }
 
   private notGranted(attempt: Attempt, answer: Exclude<AcquireAnswer, { outcome: 'granted' }>): void {
@@ -159,7 +159,8 @@ export class Acquiring {
     if (answer.outcome === 'queued') return this.queued(attempt, answer);
     const { list } = attempt;
     this.wakeUps.wake({ reason: 'contended', list, leftMs: answer.remainingMs });
-    if (list.first !== undefined) this.wakeUps.wake({ reason: 'waiter joined', attempt });
+    // A waiting caller has joined the non-waiting ones, whose attempt the store did not queue.
+    if (list.first !== undefined) this.wakeUps.wake({ reason: 'attempt due', attempt });
     else this.attempts.endRefused(attempt);
     // A run may have further places.
     if (list.first === undefined) this.attempts.abandonAll(list);
@@ -178,13 +179,7 @@ export class Acquiring {
     if (sharesHeartbeat && speaksForAll) this.heartbeatAnswered(state, isNew || stood !== false);
     const offered = ownToken === undefined ? undefined : state.attemptOf(ownToken);
     // The message about that offer is late or lost.
-    if (offered !== undefined && !offered.offered) this.claim(offered);
-  }
-
-  private claim(attempt: Attempt): void {
-    attempt.offered = true;
-    attempt.sleepsUntil = 'retry';
-    this.wakeUps.wake({ reason: 'offer', attempt });
+    if (offered !== undefined && !offered.offered) this.offered(offered);
   }
 
   private sleep(attempt: Attempt, isNew: boolean, leftMs: number, foreign: boolean): void {
@@ -192,7 +187,7 @@ export class Acquiring {
     this.wakeUps.wake({ reason: 'contended', list, leftMs });
     // No waiting caller is left.
     if (list.first === undefined) return this.attempts.abandonAll(list);
-    if (attempt.offered) return this.wakeUps.wake({ reason: 'offer', attempt });
+    if (attempt.offered) return this.wakeUps.wake({ reason: 'attempt due', attempt });
     // A command is executed after it was sent.
     attempt.holderEndsAt = leftMs < 0 ? leftMs : (attempt.lastSentAt || this.context.clock.now()) + leftMs;
     this.attempts.sleep(attempt, leftMs, foreign, isNew);
@@ -207,13 +202,13 @@ export class Acquiring {
   /** The store has lost all places of this process, so each queued attempt is sent again once, in order. */
   private placesLost(state: KeyState): void {
     for (const attempt of state.attempts()) {
-      if (attempt.queued) this.wakeUps.wake({ reason: 'place lost', attempt });
+      if (attempt.queued) this.wakeUps.wake({ reason: 'attempt due', attempt });
     }
   }
 
   failed(attempt: Attempt, error: Error): void {
     attempt.inFlight = false;
-    attempt.sleepsUntil = 'retry';
+    attempt.awaitsMessage = false;
     if (mayTakeEffect(error)) {
       attempt.sent = true;
       attempt.finalUndoAt = finalUndoAt(this.context.clock.now());
@@ -247,7 +242,7 @@ export class Acquiring {
   }
 
   private due(attempt: Attempt): void {
-    this.wakeUps.wake({ reason: attempt.sleepsUntil, attempt });
+    this.wakeUps.wake({ reason: 'attempt due', attempt });
   }
 }
 

@@ -1,9 +1,15 @@
-import type { LockHold } from './lease/grant.js';
+import type { Grant, LockHold } from './lease/grant.js';
 import type { LeaseHandle } from './lease/lease-handle.js';
 import { planOf } from './lease/lifetime-plan.js';
 import type { LockCall } from './lease/lock-call.js';
-import type { Reader } from './readers.js';
+import type { Watchdog } from './lease/watchdog.js';
+import type { Clock } from '../runtime/clock.js';
 import { Alarm, Timer, type Timers } from '../runtime/timers.js';
+import type { AbandonedTokens } from '../store/abandoned-tokens.js';
+import type { LockName, LockStore } from '../store/lock-store.js';
+import type { KeyState } from './key-state.js';
+import type { KeyStates } from './key-states.js';
+import type { Reader } from './readers.js';
 
 /**
  * Leases that outlast their work (`minHold`, `release: 'expire'`, `detach()`). Such a call counts from its start until its key is free
@@ -51,7 +57,7 @@ export class KeptLeases {
 export const isKept = ({ options }: LockCall): boolean => planOf(options).keepForMs > 0;
 
 /** Whether the ttl alone keeps the key as planned. Not for readers, whose shared grant another reader may release. */
-export const endsByItself = ({ plan, grant, kind, startedAt }: LeaseHandle): boolean =>
+const endsByItself = ({ plan, grant, kind, startedAt }: LeaseHandle): boolean =>
   plan.atEnd === 'expire' && kind !== 'read' && startedAt + plan.minHoldMs <= grant.endsAt;
 
 /** Holds the grant of a lease whose work has ended, until it may be released. It is always renewed until then. */
@@ -111,5 +117,120 @@ export class KeptHold extends Timer implements Reader {
 
   due(): void {
     this.over(this);
+  }
+}
+
+/** What follows when a key no longer stays held. */
+export interface KeptKeysListener {
+  /** The grant has ended, and its token needs no undo. */
+  grantEnded(state: KeyState, grant: Grant): void;
+  /** The key of the lease may be released now. */
+  leaseEnded(state: KeyState, lease: LeaseHandle): void;
+  /** The store has answered that a key is left to its ttl. */
+  left(): void;
+}
+
+/** What keeping a key needs of the engine. */
+interface KeepingServices {
+  readonly store: LockStore;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly watchdog: Watchdog;
+  readonly abandoned: AbandonedTokens<LockName>;
+  readonly kept: KeptLeases;
+}
+
+/** Keys that stay held after their work. Each is released after its time, or left to its ttl. */
+export class KeptKeys {
+  private readonly holds = new Set<KeptHold>();
+  /** The process exits, so no key is kept by it any longer. */
+  private leavesAll = false;
+  /** Number of commands without an answer that leave a key to its ttl. */
+  private leaving = 0;
+
+  constructor(
+    private readonly services: KeepingServices,
+    private readonly states: KeyStates,
+    private readonly listener: KeptKeysListener,
+  ) {}
+
+  /** Whether a key is about to be left to its ttl. */
+  get isBusy(): boolean {
+    return this.leaving > 0;
+  }
+
+  /** Leaves all keys to their ttl, also each key that would be kept from now on. */
+  leaveAll(): void {
+    this.leavesAll = true;
+    for (const held of this.holds) this.leave(held);
+  }
+
+  /** Keeps the key of an ended lease for as long as its plan requires, if it does. */
+  keeps(state: KeyState, lease: LeaseHandle): boolean {
+    if (lease.mayBeKept && endsByItself(lease)) return this.leaveToTtl(state, lease);
+    const { grant, mayBeKept, plan, startedAt } = lease;
+    const own = mayBeKept && plan.keepForMs > 0 ? startedAt + plan.keepForMs : -Infinity;
+    const until = Math.max(own, grant.holder?.shared?.leftUntil ?? -Infinity);
+    if (until === -Infinity) return false;
+    const restMs = until - this.services.clock.now();
+    if (restMs <= 0) return false;
+    this.keep(state, lease, until, restMs);
+    return true;
+  }
+
+  /** Separate, because V8 allocates the variables of a closure at the start of the function, so also for each release. */
+  private keep(state: KeyState, lease: LeaseHandle, until: number, restMs: number): void {
+    const held = new KeptHold(lease, until, () => {
+      this.holds.delete(held);
+      this.services.kept.drop(lease.call);
+      state.replace(lease.grant, held, undefined);
+      if (!lease.grant.ended) this.listener.leaseEnded(state, lease);
+    });
+    state.replace(lease.grant, lease, held);
+    this.holds.add(held);
+    if (this.leavesAll) this.leave(held);
+    else {
+      this.services.timers.add(held, restMs);
+      this.services.watchdog.watch(lease.grant);
+    }
+  }
+
+  /** Leaves the key to its ttl. Callers of this process ask the store again, like callers of other processes. */
+  private leaveToTtl(state: KeyState, { grant, call }: LeaseHandle): true {
+    this.services.watchdog.unwatch(grant);
+    grant.ended = true;
+    this.services.abandoned.leaveToTtl(grant.ownerToken, grant.ttlMs, () => this.services.kept.drop(call));
+    this.listener.grantEnded(state, grant);
+    return true;
+  }
+
+  /**
+   * The process exits before the end of `minHold`, so the remaining time becomes the ttl of the key. The drain waits for the
+   * command, because a store that is closed before discards it.
+   */
+  private leave(held: KeptHold): void {
+    this.holds.delete(held);
+    const { store, clock, timers, watchdog } = this.services;
+    const { grant } = held.lease;
+    const { key, ownerToken } = grant;
+    const { shared } = grant.holder ?? {};
+    const until = Math.max(held.renewUntil, shared?.leftUntil ?? -Infinity);
+    const ttlMs = Math.max(1, Math.ceil(until - clock.now()));
+    timers.remove(held);
+    const state = this.states.ofToken(key, ownerToken);
+    state?.replace(grant, held, undefined);
+    const isHeld = state?.isHeld(grant) === true;
+    if (shared !== undefined) shared.leftUntil = until;
+    if (!isHeld) {
+      watchdog.unwatch(grant);
+      grant.ended = true;
+      if (state !== undefined) this.listener.grantEnded(state, grant);
+    }
+    this.leaving += 1;
+    const left = (): void => {
+      this.leaving -= 1;
+      this.listener.left();
+    };
+    store.renew([{ key, ownerToken, kind: grant.kind, ttlMs, exact: !isHeld }]).then(left, left);
   }
 }

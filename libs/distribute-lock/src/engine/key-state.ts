@@ -53,9 +53,6 @@ export class Waiter extends Timer implements AbortListener {
   }
 }
 
-/** What a sleeping attempt waits for before it is sent again. With a heartbeat, a message announces its grant. */
-export type AttemptSleep = 'heartbeat' | 'poll' | 'lease end' | 'retry';
-
 /**
  * One request of this process for a key: an owner token, the same for all its re-sends, and what is known of it.
  * It belongs to the wait list, not to one caller. An attempt that is over is never reused; the next one has a new token.
@@ -70,7 +67,8 @@ export class Attempt extends Retry {
   path: LockHandOver | undefined = undefined;
   /** Another process waits behind this attempt, so its grant starts as contended. */
   contended = false;
-  sleepsUntil: AttemptSleep = 'retry';
+  /** It is queued behind a lease that has not ended, so a message announces its grant. */
+  awaitsMessage = false;
   over = false;
   /** A command was sent, or may have been. Otherwise nothing needs to be undone. */
   sent = false;
@@ -119,11 +117,6 @@ export class Attempt extends Retry {
     else if (this.queued) this.path = hasExpired ? 'expiry' : 'heartbeat';
     this.offered = false;
     this.lastSentAt = now;
-  }
-
-  /** It is queued behind a lease that has not ended, so a message announces its grant. */
-  get awaitsMessage(): boolean {
-    return this.sleepsUntil === 'heartbeat';
   }
 
   due(): void {

@@ -22,7 +22,7 @@ import type { ExclusiveState } from './exclusive.js';
 import { extendLease } from './extending.js';
 import { type KeyState, Waiter, WaitList } from './key-state.js';
 import { KeyStates } from './key-states.js';
-import { isKept } from './kept-leases.js';
+import { isKept, KeptKeys } from './kept-leases.js';
 import type { KindServices } from './kind.js';
 import { KINDS, kindOfOption } from './kinds.js';
 import { describeHolders, inspection, processNameOf } from './inspecting.js';
@@ -104,6 +104,7 @@ export class LockEngine implements LeaseActions {
   private readonly acquiring: Acquiring;
   private readonly releasing: Releasing;
   private readonly messages: Messages;
+  private readonly keptKeys: KeptKeys;
   private readonly shutdown: Shutdown;
   private readonly multiKey: MultiKey;
   private readonly detaching: Detaching;
@@ -128,11 +129,12 @@ export class LockEngine implements LeaseActions {
     this.acquiring = new Acquiring(this.context);
     this.releasing = new Releasing(this.context, this.acquiring);
     this.messages = new Messages(this.context, this.states, this.acquiring);
-    this.shutdown = new Shutdown(this.context, this.states, {
+    this.keptKeys = new KeptKeys(this.context, this.states, {
       grantEnded: (state, grant) => this.grantEnded(state, grant),
-      attaches: () => this.attaching.isBusy,
       leaseEnded: (state, lease) => void state.leaseEnded(lease, this.clock.now()),
+      left: () => this.shutdown.look(),
     });
+    this.shutdown = new Shutdown(this.context, this.states, this.keptKeys, () => this.attaching.isBusy);
     this.services = { context: this.context, acquiring: this.acquiring, releasing: this.releasing, leases: this };
     this.multiKey = new MultiKey(this.context, this.acquiring, {
       acquireOne: (call) => this.acquire(call),
@@ -255,7 +257,7 @@ export class LockEngine implements LeaseActions {
     const heldMs = lease.heldMsAt(now);
     if (lease.hasBegun) holds.record(call.name, Math.max(heldMs, lease.plan.keepForMs));
     if (!lease.lost) reportReleased(events, call, heldMs);
-    if (this.shutdown.keeps(state, lease)) return Promise.resolve();
+    if (this.keptKeys.keeps(state, lease)) return Promise.resolve();
     kept.drop(call);
     state.replace(grant, lease, undefined);
     return state.leaseEnded(lease, now) ?? Promise.resolve();

@@ -81,8 +81,8 @@ export class Messages implements LockStoreListener {
   resubscribed(): void {
     this.context.inbox.changed(true);
     for (const attempt of this.attempts()) {
-      attempt.sleepsUntil = 'retry';
-      this.acquiring.wakeUps.wake({ reason: 'resubscribed', attempt });
+      attempt.awaitsMessage = false;
+      this.acquiring.wakeUps.wake({ reason: 'attempt due', attempt });
     }
   }
 

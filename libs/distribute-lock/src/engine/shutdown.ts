@@ -1,9 +1,6 @@
-import type { Grant } from './lease/grant.js';
-import type { LeaseHandle } from './lease/lease-handle.js';
 import { Deadline } from '../runtime/timers.js';
 import type { EngineContext } from './context.js';
-import { endsByItself, KeptHold } from './kept-leases.js';
-import type { KeyState } from './key-state.js';
+import type { KeptKeys } from './kept-leases.js';
 import type { KeyStates } from './key-states.js';
 
 /** How long shutdown waits for releases that are in flight at the end. */
@@ -18,68 +15,18 @@ export interface DrainState {
 /** Receives the state at the start and at the end of a drain, if a lock is held. */
 export type DrainReport = (state: DrainState) => void;
 
-/** What follows when a key no longer stays held. */
-export interface ShutdownListener {
-  /** The grant has ended, and its token needs no undo. */
-  grantEnded(state: KeyState, grant: Grant): void;
-  /** Whether a lease of another process may still come to this one. */
-  attaches(): boolean;
-  /** The key of the lease may be released now. */
-  leaseEnded(state: KeyState, lease: LeaseHandle): void;
-}
-
-/** Shutdown of the lock engine, and keys that stay held after their work. It never releases a lock whose work is still running. */
+/** Shutdown of the lock engine. It never releases a lock whose work is still running. */
 export class Shutdown {
-  private readonly held = new Set<KeptHold>();
   private empty: (() => void) | undefined;
   private ending: Promise<void> | undefined;
-  /** Number of commands without an answer that leave a key to its ttl. */
-  private leaving = 0;
 
+  /** @param attaches - whether a lease of another process may still come to this one */
   constructor(
     private readonly context: EngineContext,
     private readonly states: KeyStates,
-    private readonly listener: ShutdownListener,
+    private readonly keptKeys: KeptKeys,
+    private readonly attaches: () => boolean,
   ) {}
-
-  /** Keeps the key of an ended lease for as long as its plan requires, if it does. */
-  keeps(state: KeyState, lease: LeaseHandle): boolean {
-    if (lease.mayBeKept && endsByItself(lease)) return this.leaveToTtl(state, lease);
-    const { grant, mayBeKept, plan, startedAt } = lease;
-    const own = mayBeKept && plan.keepForMs > 0 ? startedAt + plan.keepForMs : -Infinity;
-    const until = Math.max(own, grant.holder?.shared?.leftUntil ?? -Infinity);
-    if (until === -Infinity) return false;
-    const restMs = until - this.context.clock.now();
-    if (restMs <= 0) return false;
-    this.keep(state, lease, until, restMs);
-    return true;
-  }
-
-  /** Separate, because V8 allocates the variables of a closure at the start of the function, so also for each release. */
-  private keep(state: KeyState, lease: LeaseHandle, until: number, restMs: number): void {
-    const held = new KeptHold(lease, until, () => {
-      this.held.delete(held);
-      this.context.kept.drop(lease.call);
-      state.replace(lease.grant, held, undefined);
-      if (!lease.grant.ended) this.listener.leaseEnded(state, lease);
-    });
-    state.replace(lease.grant, lease, held);
-    this.held.add(held);
-    if (this.ending !== undefined) this.leave(held);
-    else {
-      this.context.timers.add(held, restMs);
-      this.context.watchdog.watch(lease.grant);
-    }
-  }
-
-  /** Leaves the key to its ttl. Callers of this process ask the store again, like callers of other processes. */
-  private leaveToTtl(state: KeyState, { grant, call }: LeaseHandle): true {
-    this.context.watchdog.unwatch(grant);
-    grant.ended = true;
-    this.context.abandoned.leaveToTtl(grant.ownerToken, grant.ttlMs, () => this.context.kept.drop(call));
-    this.listener.grantEnded(state, grant);
-    return true;
-  }
 
   /** Waits for holders, then ends leases from `acquire()`. Work that is still running keeps its lease. */
   drain(timeoutMs: number, report: DrainReport): Promise<void> {
@@ -87,7 +34,8 @@ export class Shutdown {
   }
 
   private async end(timeoutMs: number, report: DrainReport): Promise<void> {
-    for (const held of this.held) this.leave(held);
+    // A store that is closed before its answer discards the command, so the drain waits for it.
+    this.keptKeys.leaveAll();
     this.report(report, false);
     await this.quiet(timeoutMs);
     for (const state of this.states.all()) for (const { holder } of state.grants()) holder?.shutDown();
@@ -109,7 +57,7 @@ export class Shutdown {
 
   private isQuiet(): boolean {
     const isEmpty = this.states.empty && this.context.abandoned.size === 0;
-    return isEmpty && this.leaving === 0 && !this.listener.attaches();
+    return isEmpty && !this.keptKeys.isBusy && !this.attaches();
   }
 
   private quiet(timeoutMs: number): Promise<void> {
@@ -123,35 +71,5 @@ export class Shutdown {
       };
       this.context.timers.add(deadline, timeoutMs);
     });
-  }
-
-  /**
-   * The process exits before the end of `minHold`, so the remaining time becomes the ttl of the key. The drain waits for the
-   * command, because a store that is closed before discards it.
-   */
-  private leave(held: KeptHold): void {
-    this.held.delete(held);
-    const { store, clock, timers, watchdog } = this.context;
-    const { grant } = held.lease;
-    const { key, ownerToken } = grant;
-    const { shared } = grant.holder ?? {};
-    const until = Math.max(held.renewUntil, shared?.leftUntil ?? -Infinity);
-    const ttlMs = Math.max(1, Math.ceil(until - clock.now()));
-    timers.remove(held);
-    const state = this.states.ofToken(key, ownerToken);
-    state?.replace(grant, held, undefined);
-    const isHeld = state?.isHeld(grant) === true;
-    if (shared !== undefined) shared.leftUntil = until;
-    if (!isHeld) {
-      watchdog.unwatch(grant);
-      grant.ended = true;
-      if (state !== undefined) this.listener.grantEnded(state, grant);
-    }
-    this.leaving += 1;
-    const left = (): void => {
-      this.leaving -= 1;
-      this.look();
-    };
-    store.renew([{ key, ownerToken, kind: grant.kind, ttlMs, exact: !isHeld }]).then(left, left);
   }
 }

@@ -16,32 +16,10 @@ export type WakeUp =
   | { readonly reason: 'reader gate'; readonly waiter: Waiter; readonly grant: Grant; readonly now: number }
 
   // The attempt of the waiter is sent again.
-  /** A message says that the store offers the lock to the attempt. */
-  | { readonly reason: 'message'; readonly attempt: Attempt }
-  /** An answer of the store names an offer whose message is late or lost. */
-  | { readonly reason: 'offer'; readonly attempt: Attempt }
-  /** No message came for some time. */
-  | { readonly reason: 'heartbeat'; readonly attempt: Attempt }
-  /** Messages cannot arrive, or the holder is a foreign client. */
-  | { readonly reason: 'poll'; readonly attempt: Attempt }
-  /** The lease in front of the attempt has ended. */
-  | { readonly reason: 'lease end'; readonly attempt: Attempt }
-  /** The back-off after a failed command is over. */
-  | { readonly reason: 'retry'; readonly attempt: Attempt }
-  /** Messages arrive again, but some may have been missed. */
-  | { readonly reason: 'resubscribed'; readonly attempt: Attempt }
+  /** It has slept long enough, a message or an answer concerns it, or its grant does not suit the first waiter. */
+  | { readonly reason: 'attempt due'; readonly attempt: Attempt }
   /** The connection for messages is lost, so the attempt polls. */
   | { readonly reason: 'lost connection'; readonly attempt: Attempt }
-  /** The store has lost the places of this process. */
-  | { readonly reason: 'place lost'; readonly attempt: Attempt }
-  /** The store does not know the attempt after a release of this process. */
-  | { readonly reason: 'release'; readonly attempt: Attempt }
-  /** The answer came so late that a pause of two thirds of the ttl would end the lease. */
-  | { readonly reason: 'late grant'; readonly attempt: Attempt }
-  /** The grant is shorter than the ttl of the present first waiter. */
-  | { readonly reason: 'longer ttl'; readonly attempt: Attempt }
-  /** The store did not queue the attempt of non-waiting callers, and a waiting caller has joined them. */
-  | { readonly reason: 'waiter joined'; readonly attempt: Attempt }
   /** A non-waiting caller shares the attempt. */
   | { readonly reason: 'non-waiting caller'; readonly attempt: Attempt }
   /** The grant does not suit the first waiter, so the list needs a new attempt. */
@@ -76,7 +54,6 @@ export class WakeUps {
     private readonly attempts: Attempts,
   ) {}
 
-  // oxlint-disable-next-line max-lines-per-function -- one switch contains every reason
   wake(event: WakeUp): void {
     switch (event.reason) {
       case 'granted':
@@ -85,18 +62,7 @@ export class WakeUps {
         return this.handOver(event.list, event.grant, event.now);
       case 'reader gate':
         return event.waiter.list?.state.serve(event.waiter, event.grant, event.now);
-      case 'message':
-      case 'offer':
-      case 'heartbeat':
-      case 'poll':
-      case 'lease end':
-      case 'retry':
-      case 'resubscribed':
-      case 'place lost':
-      case 'release':
-      case 'late grant':
-      case 'longer ttl':
-      case 'waiter joined':
+      case 'attempt due':
         return this.attempts.send(event.attempt);
       case 'non-waiting caller':
         return this.attempts.hurry(event.attempt);
