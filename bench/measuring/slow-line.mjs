@@ -19,11 +19,15 @@ export class SlowLine {
     const child = spawn(...pinned(cores.server, process.execPath, args), {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
-    const [ready] = await once(child, 'message');
+    const [ready] = await Promise.race([
+      once(child, 'message'),
+      once(child, 'exit').then(() => Promise.reject(new Error('The slow line did not start'))),
+    ]);
     return new SlowLine(child, ready.port);
   }
 
   async end() {
+    if (this.process.exitCode !== null || this.process.signalCode !== null) return;
     this.process.kill('SIGKILL');
     await once(this.process, 'exit');
   }

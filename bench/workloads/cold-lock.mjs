@@ -32,7 +32,7 @@ function result(runs) {
     subject,
     of(subject, 'p50'),
     of(subject, 'cpu'),
-    of(subject, 'cpu') / of(RAW, 'cpu'),
+    subject === RAW ? 1 : median(toRaw),
   ]);
   return {
     title: `Uncontended cycle, 1 at a time, in the first ${FOR_MS} ms of a process`,

@@ -86,7 +86,7 @@ export const measuresOfLinks = [
     without: '',
     // One of the two is enough: check messages that did not arrive probe and renew the subscription, too.
     also: {
-      file: 'store/redis/inbox-check.ts',
+      file: 'store/redis/messages/inbox-check.ts',
       measure: 'if (last?.receivers === undefined || last.arrived) return;',
       without: 'if (this.last === undefined) return;',
     },
@@ -131,7 +131,7 @@ export const measuresOfLinks = [
   {
     promise: 'P18',
     what: 'a subscription in a Cluster moves to another node when its connection is lost',
-    file: 'store/redis/cluster-subscription.ts',
+    file: 'store/redis/messages/cluster-subscription.ts',
     measure: "redis.once('end', () => this.lost(link));",
     without: '',
     test: ['sockets/cluster', 'inbox: half-open is detected'],

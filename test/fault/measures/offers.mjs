@@ -1,8 +1,8 @@
 /**
  * Measures that verify the arrival of messages (P12), and let subscriptions follow a primary (P28).
  */
-const CHECK = 'store/redis/inbox-check.ts';
-const SPEC = 'store/redis/inbox-check';
+const CHECK = 'store/redis/messages/inbox-check.ts';
+const SPEC = 'store/redis/messages/inbox-check';
 
 export const measuresOfOffers = [
   {

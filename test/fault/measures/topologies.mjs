@@ -62,8 +62,8 @@ export const measuresOfTopologies = [
     promise: 'P11',
     what: "the keyPrefix of an application's client is a part of every name, also of helper keys and channels",
     file: 'store/redis/redis-lock-store.ts',
-    measure: 'new RedisKeys(keyPrefix + settings.prefix)',
-    without: 'new RedisKeys(settings.prefix)',
+    measure: 'new RedisKeys(keyPrefix + prefix)',
+    without: 'new RedisKeys(prefix)',
     test: ['topologies/key-prefix', 'name one lock, one queue, one counter and the same channels'],
   },
   {

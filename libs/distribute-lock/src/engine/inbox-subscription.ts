@@ -1,8 +1,7 @@
 import type { Clock } from '../runtime/clock.js';
+import { RESUBSCRIBE_MS } from '../runtime/retries.js';
 import { Timer, type Timers } from '../runtime/timers.js';
 import { type LockStore, LockStoreError, type LockStoreListener } from '../store/lock-store.js';
-
-const RESUBSCRIBE_MS = 2_000;
 
 /** Opens the subscription when the first caller waits, and knows whether messages arrive. */
 export class InboxSubscription extends Timer {

@@ -16,7 +16,7 @@ export type WakeUp =
   | { readonly reason: 'reader gate'; readonly waiter: Waiter; readonly grant: Grant; readonly now: number }
 
   // The attempt of the waiter is sent again.
-  /** It has slept long enough, a message or an answer concerns it, or its grant does not suit the first waiter. */
+  /** It has slept long enough, a message or an answer concerns it, or its grant came late or with too short a ttl. */
   | { readonly reason: 'attempt due'; readonly attempt: Attempt }
   /** The connection for messages is lost, so the attempt polls. */
   | { readonly reason: 'lost connection'; readonly attempt: Attempt }

@@ -20,7 +20,7 @@ const SEPARATOR = /[:/|]/;
 const CONSTANT_PART = /^[a-z][a-z._-]{0,39}$/i;
 
 /** Each name leads to its first copy, so that leases with equal names keep one string. */
-const known = processWide('lock names', () => new Map<string, string>());
+const known = processWide('known lock names', () => new Map<string, string>());
 
 /**
  * Checks option `name` of a call.

@@ -9,7 +9,7 @@ import { RedisKeys } from '../redis/redis-keys.js';
 import { isCount, isFencingToken, isLeftMs, unknownReply } from '../redis/reply-checks.js';
 import type { RedisOptions } from 'ioredis';
 import type { CredentialsSource } from '../redis/credentials.js';
-import { Inbox } from '../redis/inbox.js';
+import { Inbox } from '../redis/messages/inbox.js';
 import { connectionTo } from '../redis/connection-to.js';
 import type { RedisClient } from '../redis/redis-client.js';
 
@@ -60,6 +60,7 @@ class RedisNodeConnection implements NodeConnection {
   constructor(
     readonly connection: RedisConnection,
     private readonly keys: RedisKeys,
+    private readonly inbox: Inbox,
   ) {}
 
   get ready(): boolean {
@@ -91,7 +92,7 @@ class RedisNodeConnection implements NodeConnection {
       link.refreshClock(sentAt);
       const deadlineMs = link.serverClock.deadline(sentAt, COMMAND_LIMIT_MS);
       const reply = checked(await this.send(link, lock, [...words, deadlineMs]), words[0]);
-      if (reply[0] === NO_VOTE && words[0] === 'w') this.connection.waits?.(String(words[2]), lock);
+      if (reply[0] === NO_VOTE && words[0] === 'w') this.inbox.waitFor(String(words[2]), lock);
       if (reply[0] !== TOO_LATE) return reply;
       link.serverClock.correct(reply[1], sentAt);
       void link.readClock();
@@ -178,5 +179,6 @@ export function openMember(
 ): QuorumMember {
   const { connection, keyPrefix } = connectionTo(source, credentials);
   const keys = new RedisKeys(keyPrefix + prefix);
-  return { connection: new RedisNodeConnection(connection, keys), inbox: new Inbox(connection, keys) };
+  const inbox = new Inbox(connection, keys);
+  return { connection: new RedisNodeConnection(connection, keys, inbox), inbox };
 }

@@ -1,6 +1,6 @@
+import { RESUBSCRIBE_MS } from '../../runtime/retries.js';
 import { Alarm, type Timers } from '../../runtime/timers.js';
 import { LockStoreError, type LockStoreListener } from '../lock-store.js';
-import { RESUBSCRIBE_MS } from '../redis/link.js';
 import type { NodeInbox } from './node-connection.js';
 import { majorityOf } from './poll.js';
 

@@ -1,6 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 
 import type { Clock } from '../../runtime/clock.js';
+import type { Layout } from './layout.js';
 import { Link } from './link.js';
 import { addressOfMember, isReady, nameOf, type RedisClient } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
@@ -55,8 +56,9 @@ export class ClusterConnection extends RedisConnection {
     private readonly cluster: Cluster,
     clock: Clock,
     template?: RedisClient,
+    layout?: Layout,
   ) {
-    super(cluster, clock, template);
+    super(cluster, clock, template, layout);
     for (const node of cluster.nodes()) this.onNode(node);
     cluster
       .on('+node', this.onNode)

@@ -3,6 +3,7 @@ import type { ClusterNode, ClusterOptions, RedisOptions } from 'ioredis';
 import { processClock, type Clock } from '../../runtime/clock.js';
 import { ClusterConnection } from './cluster-connection.js';
 import type { CredentialsSource } from './credentials.js';
+import type { Layout } from './layout.js';
 import {
   another,
   isCluster,
@@ -39,16 +40,19 @@ interface SourceClient {
 /**
  * Creates a dedicated connection, which opens with the first command.
  * @param credentials - called before each connection; by default the credentials in the source at that time
+ * @param layoutOf - the layout of locks on the server of the client
  */
 export function connectionTo(
   source: RedisSource,
   credentials?: CredentialsSource,
   clock: Clock = processClock,
+  layoutOf?: (client: RedisClient, keyPrefix: string) => Layout,
 ): SourceConnection {
   const { client, keyPrefix, template } = clientTo(source, credentials);
+  const layout = layoutOf?.(client, keyPrefix);
   const connection = isCluster(client)
-    ? new ClusterConnection(client, clock, template)
-    : new RedisConnection(client, clock, template);
+    ? new ClusterConnection(client, clock, template, layout)
+    : new RedisConnection(client, clock, template, layout);
   return { connection, keyPrefix };
 }
 

@@ -10,8 +10,6 @@ export const COMMAND_LIMIT_MS = 800;
 export const LIMIT_STEP_MS = 100;
 /** Limit for the first connection at the start. */
 export const CONNECT_LIMIT_MS = 1_500;
-/** Pause between attempts to subscribe on a server that is unavailable or rejects it. */
-export const RESUBSCRIBE_MS = 2_000;
 /** A socket with a pending reply is closed when no byte has arrived for this time. */
 const SILENCE_LIMIT_MS = 2_500;
 /** Interval at which a link is examined while a reply is pending. */

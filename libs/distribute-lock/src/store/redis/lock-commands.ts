@@ -20,6 +20,9 @@ import { AnsweredCommand, type ReplyWord } from './command.js';
 import type { RedisConnection } from './redis-connection.js';
 import { isCount, isFencingToken, isFlag, isLeftMs, isTokenBeside } from './reply-checks.js';
 
+/** Called when the server has queued the token, or a release queues it: messages about the lock may come. */
+export type WaitListener = (ownerToken: string, lockKey: string) => void;
+
 export class AcquireCommand extends AnsweredCommand<AcquireAnswer> {
   private readonly epoch: number;
 
@@ -30,6 +33,7 @@ export class AcquireCommand extends AnsweredCommand<AcquireAnswer> {
     text: string,
     block: number,
     private readonly connection: RedisConnection,
+    private readonly waits: WaitListener,
   ) {
     super(lockKey, queueKey, text, block);
     this.epoch = connection.epoch;
@@ -55,7 +59,7 @@ export class AcquireCommand extends AnsweredCommand<AcquireAnswer> {
   }
 
   private queued(remainingMs: number, holder: ReplyWord, stood: boolean): boolean {
-    this.connection.waits?.(this.ownerToken, this.lockKey);
+    this.waits(this.ownerToken, this.lockKey);
     const answer = { outcome: 'queued', remainingMs, stood } as const;
     if (isFlag(holder)) return this.found({ ...answer, foreign: holder === 1 });
     return isTokenBeside(holder, this.ownerToken) && this.found({ ...answer, foreign: false, ownToken: holder });

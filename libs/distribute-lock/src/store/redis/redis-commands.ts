@@ -18,9 +18,9 @@ import { Acknowledging, type AckSettings } from './acknowledged.js';
 import type { Command } from './command.js';
 import { CommandBatch } from './command-batch.js';
 import { FenceCounter } from './fence-counter.js';
-import { Layout, type LockLayout } from './layout.js';
+import type { Layout } from './layout.js';
 import { CONNECT_LIMIT_MS } from './link.js';
-import { AcquireCommand, MoveCommand, ReleaseCommand, RenewCommand } from './lock-commands.js';
+import { AcquireCommand, MoveCommand, ReleaseCommand, RenewCommand, type WaitListener } from './lock-commands.js';
 import { multiKeyAcquire } from './multi-key-command.js';
 import { ReadWriteCommand } from './read-write-command.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -29,11 +29,6 @@ import { RedisSemaphores } from './redis-semaphores.js';
 
 /** Settings of the lock commands on one server. */
 export interface RedisCommandSettings {
-  /**
-   * How locks share script calls and counters of fencing tokens.
-   * @defaultValue `'auto'`
-   */
-  readonly layout?: LockLayout | undefined;
   /**
    * Whether another server may answer on an open connection, so that every fencing token is taken from the clock.
    * @defaultValue `false`
@@ -46,7 +41,6 @@ export interface RedisCommandSettings {
 /** The lock commands of one connection, with one batch for each script. */
 export class RedisCommands {
   readonly acquireAll: NonNullable<LockStore['acquireAll']>;
-  readonly layout: Layout;
   private readonly exclusive: CommandBatch;
   private readonly readWrite: CommandBatch;
   private readonly semaphores: RedisSemaphores;
@@ -54,20 +48,25 @@ export class RedisCommands {
   constructor(
     readonly connection: RedisConnection,
     private readonly keys: RedisKeys,
-    { layout = 'auto', serverMayChange, clock = processClock }: RedisCommandSettings,
+    private readonly waits: WaitListener,
+    { serverMayChange, clock = processClock }: RedisCommandSettings,
     /** Present if answers wait for replicas. */
     acks?: AckSettings,
   ) {
     const { clustered } = connection;
     const shared = { connection, keys, clock, acknowledging: acks && new Acknowledging(connection, acks) };
     const batch = (script: LuaScript) => new CommandBatch(script, shared);
-    this.layout = connection.layout = new Layout(layout, connection.client, keys, clustered);
     const counter = clustered ? undefined : new FenceCounter(serverMayChange !== true);
     const delegate = (command: Command, leftMs: number): void => this.addReadWrite(command, leftMs);
     this.exclusive = new CommandBatch(lockScript, { ...shared, delegate, counter });
     this.readWrite = batch(readwriteScript);
-    this.semaphores = new RedisSemaphores(batch(semaphoreScript), keys, connection);
+    this.semaphores = new RedisSemaphores(batch(semaphoreScript), keys, connection, waits);
     this.acquireAll = multiKeyAcquire(batch(multiKeyScript), keys, connection);
+  }
+
+  /** Each connection that carries these commands has one. */
+  get layout(): Layout {
+    return this.connection.layout!;
   }
 
   async connect(): Promise<void> {
@@ -83,14 +82,14 @@ export class RedisCommands {
     const text = `${steal ? 's' : wait ? 'w' : 'a'} ${ownerToken} ${ttlMs} ${block}`;
     return this.add(
       steal ? 'write' : kind,
-      new AcquireCommand(lockKey, this.keys.queue(lockKey), ownerToken, text, block, this.connection),
+      new AcquireCommand(lockKey, this.keys.queue(lockKey), ownerToken, text, block, this.connection, this.waits),
     );
   }
 
   release(request: ReleaseRequest): PromiseLike<ReleaseAnswer> {
     const { key, ownerToken, kind, next, grantOwn } = request;
     const lockKey = this.keys.lock(key);
-    if (next !== undefined) this.connection.waits?.(next.ownerToken, lockKey);
+    if (next !== undefined) this.waits(next.ownerToken, lockKey);
     if (request.kind === 'semaphore') return this.semaphores.release(request);
     const again = next ?? grantOwn;
     const text =

@@ -40,10 +40,6 @@ export class RedisConnection implements LinkListener {
   readonly clustered: boolean = false;
   /** Whether messages go to channels in the slots of their locks first; see `shard-subscriptions.ts`. */
   sharded = false;
-  /** Called when the server has queued the token, or a release queues it. */
-  waits: ((ownerToken: string, lockKey: string) => void) | undefined;
-  /** Present if the connection carries lock commands. */
-  layout: Layout | undefined;
   /** Timers of everything that uses the connection. */
   readonly timers: Timers;
   readonly outage: Outage;
@@ -62,6 +58,8 @@ export class RedisConnection implements LinkListener {
     readonly clock: Clock,
     /** The template of this client and further ones: the application's client, if there is one. */
     readonly template = client,
+    /** Present if the connection carries commands of `RedisCommands`. */
+    readonly layout?: Layout,
   ) {
     // When the application closes its client, the library closes the copy.
     if (template !== client) this.templateWatch = new TemplateWatch(template, () => this.client.disconnect());

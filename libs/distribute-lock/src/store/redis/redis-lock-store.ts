@@ -19,11 +19,14 @@ import type { AckSettings } from './acknowledged.js';
 import { type CheckAtStart, CHECKS_AT_START } from './checks-at-start.js';
 import { connectionTo, type RedisSource } from './connection-to.js';
 import type { CredentialsSource } from './credentials.js';
-import { Inbox } from './inbox.js';
+import { Inbox } from './messages/inbox.js';
+import { Layout, type LockLayout } from './layout.js';
+import type { WaitListener } from './lock-commands.js';
 import { RedisAdmin } from './redis-admin.js';
 import { RedisCommands, type RedisCommandSettings } from './redis-commands.js';
+import { isCluster, type RedisClient } from './redis-client.js';
 import type { RedisConnection } from './redis-connection.js';
-import { RedisHints } from './redis-hints.js';
+import { RedisHints } from './messages/redis-hints.js';
 import { RedisKeys } from './redis-keys.js';
 import { RedisTickets } from './redis-tickets.js';
 
@@ -31,6 +34,11 @@ import { RedisTickets } from './redis-tickets.js';
 export interface RedisLockStoreSettings extends RedisCommandSettings {
   /** Prefix of every lock key. */
   readonly prefix: string;
+  /**
+   * How locks share script calls and counters of fencing tokens.
+   * @defaultValue `'auto'`
+   */
+  readonly layout?: LockLayout | undefined;
   /**
    * Called before each connection.
    * @defaultValue the credentials in the options or the client at that time
@@ -63,25 +71,31 @@ export class RedisLockStore implements LockStore {
     settings: RedisLockStoreSettings,
   ) {
     const { durability, credentials, clock } = settings;
-    this.attempts = this.commands = new RedisCommands(connection, keys, settings);
-    this.inbox = new Inbox(connection, keys);
+    const inbox = new Inbox(connection, keys);
+    const waits: WaitListener = (ownerToken, lockKey) => inbox.waitFor(ownerToken, lockKey);
+    this.inbox = inbox;
+    this.attempts = this.commands = new RedisCommands(connection, keys, waits, settings);
     this.admin = new RedisAdmin(connection, keys, connection.clock);
     if (durability === undefined) {
       this.acquireAll = this.commands.acquireAll;
       this.tickets = new RedisTickets(connection, keys, this.commands);
       return;
     }
-    const acknowledged = connectionTo(connection.template, credentials, clock).connection;
+    const layoutOf = (client: RedisClient): Layout => newLayout(client, keys, settings);
+    const acknowledged = connectionTo(connection.template, credentials, clock, layoutOf).connection;
     // Its attempts wait for messages, which arrive for the first connection.
-    acknowledged.waits = (ownerToken, lockKey) => connection.waits?.(ownerToken, lockKey);
-    this.attempts = new RedisCommands(acknowledged, keys, settings, durability);
+    this.attempts = new RedisCommands(acknowledged, keys, waits, settings, durability);
     this.tickets = new RedisTickets(connection, keys, this.attempts);
   }
 
   /** Opens dedicated connections on the first command or `connect()`. A client of the application is only a template. */
   static open(source: RedisSource, settings: RedisLockStoreSettings): RedisLockStore {
-    const { connection, keyPrefix } = connectionTo(source, settings.credentials, settings.clock);
-    return new RedisLockStore(connection, new RedisKeys(keyPrefix + settings.prefix), settings);
+    const { prefix, credentials, clock } = settings;
+    const keysOf = (keyPrefix: string): RedisKeys => new RedisKeys(keyPrefix + prefix);
+    const { connection, keyPrefix } = connectionTo(source, credentials, clock, (client, itsPrefix) =>
+      newLayout(client, keysOf(itsPrefix), settings),
+    );
+    return new RedisLockStore(connection, keysOf(keyPrefix), settings);
   }
 
   private get isDurable(): boolean {
@@ -166,3 +180,6 @@ export class RedisLockStore implements LockStore {
     if (this.isDurable) this.attempts.close();
   }
 }
+
+const newLayout = (client: RedisClient, keys: RedisKeys, { layout = 'auto' }: RedisLockStoreSettings): Layout =>
+  new Layout(layout, client, keys, isCluster(client));

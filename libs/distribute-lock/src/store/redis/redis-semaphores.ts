@@ -11,7 +11,7 @@ import type {
 import { BUSY, FREE, GRANTED, GRANTED_NEXT, LOST, QUEUED, RENEWED } from '../protocol/reply-codes.js';
 import { AnsweredCommand, type ReplyWord } from './command.js';
 import type { CommandBatch } from './command-batch.js';
-import { moveAnswer } from './lock-commands.js';
+import { moveAnswer, type WaitListener } from './lock-commands.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
 import { isCount, isFencingToken, isFlag, isLeftMs } from './reply-checks.js';
@@ -60,6 +60,7 @@ export class RedisSemaphores {
     private readonly commands: CommandBatch,
     private readonly keys: RedisKeys,
     private readonly connection: RedisConnection,
+    private readonly waits: WaitListener,
   ) {}
 
   acquire({ key, ownerToken, ttlMs, wait, block }: AcquireRequest): PromiseLike<AcquireAnswer> {
@@ -69,7 +70,7 @@ export class RedisSemaphores {
       if (!isLeftMs(x)) return undefined;
       if (code === BUSY) return isFlag(y) ? { outcome: 'busy', remainingMs: x, foreign: y === 1 } : undefined;
       if (code !== QUEUED || !PLACES.includes(y)) return undefined;
-      this.connection.waits?.(ownerToken, this.keys.lock(key));
+      this.waits(ownerToken, this.keys.lock(key));
       const answer = { outcome: 'queued', remainingMs: x } as const;
       if (y === OTHER_KIND) return { ...answer, foreign: true, adjacent: false };
       return { ...answer, foreign: false, stood: y === STOOD, adjacent: y === ADJACENT };

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 
-import { ManualClock } from '../../../../../test/support/manual-clock.js';
-import { Timers } from '../../runtime/timers.js';
-import type { RedisConnection } from './redis-connection.js';
+import { ManualClock } from '../../../../../../test/support/manual-clock.js';
+import { Timers } from '../../../runtime/timers.js';
+import type { RedisConnection } from '../redis-connection.js';
 import { ShardSubscriptions } from './shard-subscriptions.js';
 
 const CHANNEL = 'nestjs-lock:1:lock:aaaaaaaaaaa:f1:{lock:a}:5';

@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
 
-import { Timer } from '../../runtime/timers.js';
-import { Link } from './link.js';
-import { nameOf } from './redis-client.js';
-import type { RedisConnection } from './redis-connection.js';
+import { Timer } from '../../../runtime/timers.js';
+import { Link } from '../link.js';
+import { nameOf } from '../redis-client.js';
+import type { RedisConnection } from '../redis-connection.js';
 
 /** A channel stays subscribed for this time after the last attempt of a waiter. */
 const IDLE_MS = 30_000;

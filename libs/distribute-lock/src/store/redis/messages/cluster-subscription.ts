@@ -1,11 +1,11 @@
 import type { Cluster, Redis } from 'ioredis';
 
-import { Alarm } from '../../runtime/timers.js';
-import { LockStoreError } from '../lock-store.js';
-import { COMMAND_LIMIT_MS, Link } from './link.js';
-import { addressOfMember, nameOf } from './redis-client.js';
-import type { RedisConnection } from './redis-connection.js';
-import { storeError } from './redis-errors.js';
+import { Alarm } from '../../../runtime/timers.js';
+import { LockStoreError } from '../../lock-store.js';
+import { COMMAND_LIMIT_MS, Link } from '../link.js';
+import { addressOfMember, nameOf } from '../redis-client.js';
+import type { RedisConnection } from '../redis-connection.js';
+import { storeError } from '../redis-errors.js';
 import type { Subscriber, Subscription } from './subscription.js';
 
 /** Pause between attempts to subscribe on any node. */

@@ -1,7 +1,7 @@
-import { ManualClock, settled } from '../../../../../test/support/manual-clock.js';
-import { Timers } from '../../runtime/timers.js';
+import { ManualClock, settled } from '../../../../../../test/support/manual-clock.js';
+import { Timers } from '../../../runtime/timers.js';
 import { InboxCheck } from './inbox-check.js';
-import type { RedisConnection } from './redis-connection.js';
+import type { RedisConnection } from '../redis-connection.js';
 import type { Subscriber, Subscription } from './subscription.js';
 
 const CHANNEL = 'nestjs-lock:1:lock:aaaaaaaaaaa';

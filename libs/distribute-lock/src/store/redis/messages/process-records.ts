@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto';
 
-import { processOf } from '../../runtime/owner-token.js';
-import { Alarm, Deadline } from '../../runtime/timers.js';
-import type { LockInquiry, LockStoreListener } from '../lock-store.js';
-import { COMMAND_LIMIT_MS } from './link.js';
-import type { RedisConnection } from './redis-connection.js';
-import { inTime } from './redis-errors.js';
-import type { RedisKeys } from './redis-keys.js';
+import { processOf } from '../../../runtime/owner-token.js';
+import { Alarm, Deadline } from '../../../runtime/timers.js';
+import type { LockInquiry, LockStoreListener } from '../../lock-store.js';
+import { COMMAND_LIMIT_MS } from '../link.js';
+import type { RedisConnection } from '../redis-connection.js';
+import { inTime } from '../redis-errors.js';
+import type { RedisKeys } from '../redis-keys.js';
 
 /** A record outlives a crashed process, so that an operator can find the host of a holder that no longer answers. */
 const RECORD_MS = 600_000;

@@ -1,11 +1,11 @@
-import type { LockMessage, LockStoreListener } from '../lock-store.js';
+import type { LockMessage, LockStoreListener } from '../../lock-store.js';
 import { ClusterSubscription } from './cluster-subscription.js';
-import { COMMAND_LIMIT_MS } from './link.js';
+import { COMMAND_LIMIT_MS } from '../link.js';
 import { InboxCheck } from './inbox-check.js';
-import { isCluster } from './redis-client.js';
+import { isCluster } from '../redis-client.js';
 import { ProcessRecords } from './process-records.js';
-import type { RedisConnection } from './redis-connection.js';
-import type { RedisKeys } from './redis-keys.js';
+import type { RedisConnection } from '../redis-connection.js';
+import type { RedisKeys } from '../redis-keys.js';
 import { ShardSubscriptions } from './shard-subscriptions.js';
 import { PrimarySubscription, type Subscriber } from './subscription.js';
 
@@ -63,8 +63,8 @@ export class Inbox {
     }
   }
 
-  /** A caller waits for the lock, so messages about it may come. */
-  private waitFor(ownerToken: string, lockKey: string): void {
+  /** The server has queued the token, or a release queues it, so messages about the lock may come. */
+  waitFor(ownerToken: string, lockKey: string): void {
     for (const [processId, { check, shards }] of this.received) {
       if (!ownerToken.startsWith(processId)) continue;
       if (this.commands.sharded) shards.waitFor(lockKey, this.keys.shardChannel(processId, lockKey));
@@ -86,7 +86,6 @@ export class Inbox {
       unsubscribed: (reason) => listener.unsubscribed?.(reason),
       resubscribed: () => listener.resubscribed(),
     };
-    this.commands.waits = (ownerToken, lockKey) => this.waitFor(ownerToken, lockKey);
     const inbox = {
       channel,
       shardChannel: (lockKey: string) => this.keys.shardChannel(processId, lockKey),

@@ -1,10 +1,11 @@
 import type { Redis } from 'ioredis';
 
-import { Timer } from '../../runtime/timers.js';
-import { LockStoreError } from '../lock-store.js';
-import { COMMAND_LIMIT_MS, type LinkListener, RESUBSCRIBE_MS } from './link.js';
-import { another, speaksResp3 } from './redis-client.js';
-import { RedisConnection } from './redis-connection.js';
+import { RESUBSCRIBE_MS } from '../../../runtime/retries.js';
+import { Timer } from '../../../runtime/timers.js';
+import { LockStoreError } from '../../lock-store.js';
+import { COMMAND_LIMIT_MS, type LinkListener } from '../link.js';
+import { another, speaksResp3 } from '../redis-client.js';
+import { RedisConnection } from '../redis-connection.js';
 
 /** Receives the messages and the state of a subscription. */
 export interface Subscriber {

@@ -1,7 +1,7 @@
-import type { LockHints } from '../lock-store.js';
+import type { LockHints } from '../../lock-store.js';
 import { ClusterSubscription } from './cluster-subscription.js';
-import { another, isCluster } from './redis-client.js';
-import { RedisConnection } from './redis-connection.js';
+import { another, isCluster } from '../redis-client.js';
+import { RedisConnection } from '../redis-connection.js';
 import { PrimarySubscription, type Subscriber, type Subscription } from './subscription.js';
 
 const ignore = (): void => undefined;

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 
-import { Timer } from '../../runtime/timers.js';
-import { LockStoreError } from '../lock-store.js';
-import { checkInboxScript } from '../generated/lua-scripts.js';
-import { addressOf } from './redis-client.js';
-import type { RedisConnection } from './redis-connection.js';
-import { redacted } from './redis-errors.js';
+import { Timer } from '../../../runtime/timers.js';
+import { LockStoreError } from '../../lock-store.js';
+import { checkInboxScript } from '../../generated/lua-scripts.js';
+import { addressOf } from '../redis-client.js';
+import type { RedisConnection } from '../redis-connection.js';
+import { redacted } from '../redis-errors.js';
 import type { Subscriber, Subscription } from './subscription.js';
 
 /** Interval of the checks while callers wait. It is the heartbeat of a waiter; see `engine/heartbeat.ts`. */

@@ -1,0 +1,50 @@
+import 'reflect-metadata';
+import { Session } from 'node:inspector/promises';
+
+import { Controller, Module, Param, Post } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+
+import { DistributeLock } from '../../../libs/distribute-lock/src/nest/decorators/distribute-lock.decorator.js';
+import { LockModule } from '../../../libs/distribute-lock/src/nest/module/lock.module.js';
+import { parentProcess } from '../../support/parent-process.js';
+import type { Messages } from '../../support/second-process.js';
+
+/** Reports the source files of the library that one warm request executes. */
+const parent = parentProcess<Messages, { executed: string[] }>();
+const SOURCES = '/libs/distribute-lock/src/';
+
+@Controller()
+class Work {
+  @Post('work/:id')
+  @DistributeLock({ key: 'work:#{params.id}', wait: '5s' })
+  work(@Param('id') id: string): string {
+    return `done: ${id}`;
+  }
+}
+
+@Module({ imports: [LockModule.forRoot({ connection: process.env['LOCK_URL']! })], controllers: [Work] })
+class Application {}
+
+const application = await NestFactory.create(Application, { logger: false });
+await application.listen(0, '127.0.0.1');
+const url = await application.getUrl();
+
+async function request(): Promise<void> {
+  const response = await fetch(`${url}/work/7`, { method: 'POST' });
+  if ((await response.text()) !== 'done: 7') throw new Error(`status ${response.status}`);
+}
+
+for (let i = 0; i < 20; i += 1) await request();
+const session = new Session();
+session.connect();
+await session.post('Profiler.enable');
+await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+// Only the calls after this one count.
+await session.post('Profiler.takePreciseCoverage');
+await request();
+const { result } = await session.post('Profiler.takePreciseCoverage');
+const executed = result
+  .filter(({ functions }) => functions.some(({ ranges }) => ranges.some(({ count }) => count > 0)))
+  .flatMap(({ url: file }) => file.split(SOURCES)[1] ?? []);
+parent.send('executed', [...new Set(executed)].toSorted());
+await application.close();
