@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { startRedisServer } from '../support/redis-server.js';
 import { SecondProcess } from '../support/second-process.js';
 
-/** A request executes more files than the walk names: those that every call passes without a decision. */
+/** A request executes more files than the walk names, such as timers and checks of replies. */
 const MOST_FILES = 66;
 
 describe('The walk of docs/internals/architecture.md', () => {
