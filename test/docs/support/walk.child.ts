@@ -17,7 +17,7 @@ const SOURCES = '/libs/distribute-lock/src/';
 class Work {
   @Post('work/:id')
   @DistributeLock({ key: 'work:#{params.id}', wait: '5s' })
-  work(@Param('id') id: string): string {
+  async work(@Param('id') id: string): Promise<string> {
     return `done: ${id}`;
   }
 }
