@@ -99,7 +99,7 @@ export class Acquiring {
     if (list.first === undefined) return attempts.abandon(attempt);
     // The caller that sent the attempt may have left; the next caller needs a lease of exactly its own ttl.
     const wantedMs = list.state.ttlMsOf(list);
-    if (wantedMs > grant.ttlMs) return wakeUps.wake({ reason: 'attempt due', attempt });
+    if (wantedMs > grant.ttlMs) return wakeUps.wake({ reason: 'due', attempt });
     if (wantedMs < grant.ttlMs && list.state.kind !== 'read') {
       attempts.abandon(attempt);
       return wakeUps.wake({ reason: 'unusable grant', list });
@@ -132,7 +132,7 @@ export class Acquiring {
     const { first } = attempt.list;
     // The event loop was blocked for longer than the limit of the call.
     if (first?.isScheduled === false) this.context.timers.add(first, MOST_LATE_MS);
-    this.wakeUps.wake({ reason: 'attempt due', attempt });
+    this.wakeUps.wake({ reason: 'due', attempt });
   }
 
   private prepare(attempt: Attempt, grant: Grant): void {
@@ -145,7 +145,7 @@ export class Acquiring {
   offered(attempt: Attempt): void {
     attempt.offered = true;
     attempt.awaitsMessage = false;
-    this.wakeUps.wake({ reason: 'attempt due', attempt });
+    this.wakeUps.wake({ reason: 'due', attempt });
   }
 
   private notGranted(attempt: Attempt, answer: Exclude<AcquireAnswer, { outcome: 'granted' }>): void {
@@ -160,7 +160,7 @@ export class Acquiring {
     const { list } = attempt;
     this.wakeUps.wake({ reason: 'contended', list, leftMs: answer.remainingMs });
     // A waiting caller has joined the non-waiting ones, whose attempt the store did not queue.
-    if (list.first !== undefined) this.wakeUps.wake({ reason: 'attempt due', attempt });
+    if (list.first !== undefined) this.wakeUps.wake({ reason: 'due', attempt });
     else this.attempts.endRefused(attempt);
     // A run may have further places.
     if (list.first === undefined) this.attempts.abandonAll(list);
@@ -187,7 +187,7 @@ export class Acquiring {
     this.wakeUps.wake({ reason: 'contended', list, leftMs });
     // No waiting caller is left.
     if (list.first === undefined) return this.attempts.abandonAll(list);
-    if (attempt.offered) return this.wakeUps.wake({ reason: 'attempt due', attempt });
+    if (attempt.offered) return this.wakeUps.wake({ reason: 'due', attempt });
     // A command is executed after it was sent.
     attempt.holderEndsAt = leftMs < 0 ? leftMs : (attempt.lastSentAt || this.context.clock.now()) + leftMs;
     this.attempts.sleep(attempt, leftMs, foreign, isNew);
@@ -202,7 +202,7 @@ export class Acquiring {
   /** The store has lost all places of this process, so each queued attempt is sent again once, in order. */
   private placesLost(state: KeyState): void {
     for (const attempt of state.attempts()) {
-      if (attempt.queued) this.wakeUps.wake({ reason: 'attempt due', attempt });
+      if (attempt.queued) this.wakeUps.wake({ reason: 'due', attempt });
     }
   }
 
@@ -242,7 +242,7 @@ export class Acquiring {
   }
 
   private due(attempt: Attempt): void {
-    this.wakeUps.wake({ reason: 'attempt due', attempt });
+    this.wakeUps.wake({ reason: 'due', attempt });
   }
 }
 

@@ -82,7 +82,7 @@ export class Messages implements LockStoreListener {
     this.context.inbox.changed(true);
     for (const attempt of this.attempts()) {
       attempt.awaitsMessage = false;
-      this.acquiring.wakeUps.wake({ reason: 'attempt due', attempt });
+      this.acquiring.wakeUps.wake({ reason: 'due', attempt });
     }
   }
 

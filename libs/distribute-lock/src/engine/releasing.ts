@@ -184,7 +184,7 @@ export class Releasing {
     attempt.sent = attempt.placed = true;
     if (attempt.over) this.undo(state.key, attempt.ownerToken, attempt.ttlMs);
     else if (answer.outcome === 'queued') this.acquiring.queued(attempt, answer);
-    else this.acquiring.wakeUps.wake({ reason: 'attempt due', attempt });
+    else this.acquiring.wakeUps.wake({ reason: 'due', attempt });
   }
 
   private grantedNext(release: Release, answer: Extract<ReleaseAnswer, { outcome: 'granted' }>): void {

@@ -17,7 +17,7 @@ export type WakeUp =
 
   // The attempt of the waiter is sent again.
   /** It has slept long enough, a message or an answer concerns it, or its grant came late or with too short a ttl. */
-  | { readonly reason: 'attempt due'; readonly attempt: Attempt }
+  | { readonly reason: 'due'; readonly attempt: Attempt }
   /** The connection for messages is lost, so the attempt polls. */
   | { readonly reason: 'lost connection'; readonly attempt: Attempt }
   /** A non-waiting caller shares the attempt. */
@@ -62,7 +62,7 @@ export class WakeUps {
         return this.handOver(event.list, event.grant, event.now);
       case 'reader gate':
         return event.waiter.list?.state.serve(event.waiter, event.grant, event.now);
-      case 'attempt due':
+      case 'due':
         return this.attempts.send(event.attempt);
       case 'non-waiting caller':
         return this.attempts.hurry(event.attempt);

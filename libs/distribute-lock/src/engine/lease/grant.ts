@@ -132,7 +132,7 @@ export class Grant extends Retry {
   /** The earliest time at which the key expires in the store without another renewal. In whole milliseconds. */
   endsAt: number;
   // Set on demand, as all fields without a value here: a field takes memory in every grant.
-  private laterConfirmedAt: number | undefined;
+  private confirmed: number | undefined;
   /** See {@link mostMs}. `undefined` means `Infinity`. */
   private limitMs: number | undefined;
   /** The store may hold the lease for longer than is known: a command to shorten or to extend it is not confirmed. */
@@ -176,7 +176,7 @@ export class Grant extends Retry {
 
   /** When the last confirmed command was sent. In whole milliseconds, rounded up. */
   get confirmedAt(): number {
-    return this.laterConfirmedAt ?? this.startedAt;
+    return this.confirmed ?? this.startedAt;
   }
 
   /**
@@ -227,7 +227,7 @@ export class Grant extends Retry {
     this.ttlMs = Math.max(this.ttlMs, ttlMs);
     this.validUntil = Math.max(this.validUntil, validUntil(sentAt, ttlMs));
     this.endsAt = Math.max(this.endsAt, Math.floor(sentAt + ttlMs));
-    this.laterConfirmedAt = Math.max(this.confirmedAt, Math.ceil(sentAt));
+    this.confirmed = Math.max(this.confirmedAt, Math.ceil(sentAt));
     this.failures = 0;
   }
 

@@ -51,7 +51,7 @@ export class LeaseHandle extends Lease implements Holder {
   private isLeft: true | undefined;
   private downgrading: Promise<void> | undefined;
   private detaching: Promise<void> | undefined;
-  private isDetaching: boolean | undefined;
+  private detaches: boolean | undefined;
   /** The application has forgotten the handle before the end of `detach()`. */
   private isForgotten: true | undefined;
   /** The latest change (`extend`, `downgrade`) that has not finished. */
@@ -134,7 +134,7 @@ export class LeaseHandle extends Lease implements Holder {
 
   /** A call of `detach()` has not ended. */
   get leavesProcess(): boolean {
-    return this.isDetaching === true;
+    return this.detaches === true;
   }
 
   get key(): string {
@@ -317,7 +317,7 @@ export class LeaseHandle extends Lease implements Holder {
     const { ttl } = Object(options) as DetachOptions;
     const ttlMs = durationMs('ttl', ttl, MIN_TTL_MS, LONGEST_DETACHED_MS);
     for (const lease of leases) lease.checkDetachable();
-    for (const lease of leases) lease.isDetaching = true;
+    for (const lease of leases) lease.detaches = true;
     try {
       return await leases[0].engine.detach(leases, ttlMs);
     } finally {
@@ -327,7 +327,7 @@ export class LeaseHandle extends Lease implements Holder {
 
   /** `detach()` has ended. */
   private staysOrLeft(): void {
-    this.isDetaching = false;
+    this.detaches = false;
     if (this.isForgotten === true) this.forgotten();
   }
 

@@ -71,9 +71,8 @@ export class RedisLockStore implements LockStore {
     settings: RedisLockStoreSettings,
   ) {
     const { durability, credentials, clock } = settings;
-    const inbox = new Inbox(connection, keys);
-    const waits: WaitListener = (ownerToken, lockKey) => inbox.waitFor(ownerToken, lockKey);
-    this.inbox = inbox;
+    this.inbox = new Inbox(connection, keys);
+    const waits: WaitListener = (ownerToken, lockKey) => this.inbox.waitFor(ownerToken, lockKey);
     this.attempts = this.commands = new RedisCommands(connection, keys, waits, settings);
     this.admin = new RedisAdmin(connection, keys, connection.clock);
     if (durability === undefined) {
