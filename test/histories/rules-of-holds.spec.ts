@@ -273,6 +273,18 @@ describe('The end of a lease', () => {
     expect(history(290).violations()).toEqual(['leases: the lease of a on k was proven although its data was lost']);
   });
 
+  it('does not come when only helper keys of a single holder are lost', () => {
+    const helpers = { type: 'data-lost', name: 'delete-helper', key: 'k', from: 20, at: 30 } as const;
+    const history = (kind: object) =>
+      made()
+        .operation('a', { ...renewed, ...kind }, proven(60, 290))
+        .run(helpers);
+    expect(history({}).violations()).toEqual([]);
+    expect(history(semaphore).violations()).toEqual([
+      'leases: the lease of a on k was proven although its data was lost',
+    ]);
+  });
+
   it('comes later after an extension that was executed before the loss', () => {
     const history = (at: number) =>
       made()

@@ -88,9 +88,11 @@ function provenLate(operation: Operation, { exact }: History): Violation | undef
 
 /** Redis renews no lock that it has lost, so the last proof ends a ttl after the loss. */
 function provenAfterLoss(operation: Operation, history: History): Violation | undefined {
-  const { events, keys, options } = operation;
+  const { events, keys, options, kind } = operation;
+  // Redis has the lock of a single holder without its helper keys, too.
+  const isSingle = kind === 'exclusive' || kind === 'write';
   for (const key of keys) {
-    const loss = lostAt(operation, key, history);
+    const loss = lostAt(operation, key, history, ({ name }) => !isSingle || name !== 'delete-helper');
     // A grant that its process saw later may be newer than the loss.
     if (loss === undefined || (!history.exact && loss.from < operation.hold!.from)) continue;
     const before = events.filter(({ at }) => at <= loss.at);

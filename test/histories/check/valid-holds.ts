@@ -63,13 +63,18 @@ function during(operation: Operation, key: string, from: number, to: number): Va
   return to > from ? [{ operation, key, token: tokens[key], from, to, readsFrom }] : [];
 }
 
-/** The first loss of the grant of this key. */
+/**
+ * The first loss of the grant of this key.
+ * @param counts - whether such a loss concerns the caller of this function
+ */
 export function lostAt(
   { hold, events }: Operation,
   key: string,
   { dataLosses, exact }: History,
+  counts: (loss: DataLoss) => boolean = () => true,
 ): Pick<DataLoss, 'from' | 'at'> | undefined {
-  if (!exact) return dataLosses.find((loss) => (loss.key ?? key) === key && hold!.sentAt[key] < loss.at);
+  if (!exact)
+    return dataLosses.find((loss) => (loss.key ?? key) === key && hold!.sentAt[key] < loss.at && counts(loss));
   const seen = find(events, 'on-server');
   return seen && { from: seen.at, at: seen.at };
 }
