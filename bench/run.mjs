@@ -3,7 +3,7 @@
  * libraries. The full run writes docs/benchmarks.md and its plots. Exits with 1 when two holders overlapped,
  * or an update was lost.
  */
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
@@ -15,12 +15,18 @@ import { WORKLOADS } from './workloads/index.mjs';
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean' }, only: { type: 'string', multiple: true } } });
 const settings = values.quick ? quick : full;
+const fileOf = (name) => new URL(`workloads/${name}.mjs`, import.meta.url);
+const unknown = values.only?.find((name) => !existsSync(fileOf(name)));
+if (unknown !== undefined) {
+  console.error(`There is no workload "${unknown}". Choose one of ${WORKLOADS.join(', ')}, layouts.`);
+  process.exit(2);
+}
 
 const startedAt = performance.now();
 const seconds = () => Math.round((performance.now() - startedAt) / 1_000);
 const results = [];
 for (const name of values.only ?? WORKLOADS) {
-  const { measure } = await import(`./workloads/${name}.mjs`);
+  const { measure } = await import(fileOf(name));
   for await (const measured of measure(settings)) {
     const result = { ...measured, workload: name };
     results.push(result);

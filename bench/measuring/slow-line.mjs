@@ -5,8 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { cores, pinned } from './pinning.mjs';
 
 const MAIN = fileURLToPath(new URL('slow-line.main.mjs', import.meta.url));
+const LOADER = new URL('../../tools/typescript-loader.mjs', import.meta.url);
 
-/** A server behind a line that adds a fixed time to each round trip. */
+/** A server behind the proxy of the fault tests, which adds a fixed time to each round trip. */
 export class SlowLine {
   constructor(process, port) {
     this.process = process;
@@ -14,8 +15,9 @@ export class SlowLine {
   }
 
   static async to(server, { roundTripMs }) {
-    const { hostname, port } = new URL(server.url);
-    const args = [MAIN, hostname, port, String(roundTripMs / 2)];
+    const { port } = new URL(server.url);
+    const from = ['--import', LOADER.href, '--disable-warning=ExperimentalWarning'];
+    const args = [...from, MAIN, port, String(roundTripMs / 2)];
     const child = spawn(...pinned(cores.server, process.execPath, args), {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });

@@ -5,13 +5,11 @@ import { Arena } from '../measuring/arena.mjs';
 import { median, percentile } from '../measuring/figures.mjs';
 import { goal } from '../measuring/goals.mjs';
 import { interleaved } from '../measuring/rounds.mjs';
+import { nowUs, roundTripUs } from './support/monotonic.mjs';
 
 const KEY = 'hand-off';
 /** Long enough for both processes to become idle. */
 const REST_MS = 15;
-
-/** The monotonic clock of the machine, whose values are comparable between processes. */
-const nowUs = () => Number(process.hrtime.bigint()) / 1_000;
 
 let held;
 
@@ -42,11 +40,7 @@ export const calls = {
     await locks.release(mine);
     return at;
   },
-  async ping({ work }) {
-    const at = nowUs();
-    await work.ping();
-    return nowUs() - at;
-  },
+  ping: roundTripUs,
 };
 
 /** One process holds, and another one waits, without other load. Measures from the call of release until the grant. */
