@@ -1,11 +1,9 @@
-import { SecondProcess } from '../support/second-process.js';
+import { COLLECTING, SecondProcess } from '../support/second-process.js';
 import { eventually } from '../support/eventually.js';
 import type { Forgotten } from './support/forgetful.child.js';
 import { PREFIX } from './support/lock-engine.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
-const LOADER = new URL('../../tools/typescript-loader.mjs', import.meta.url);
-const COLLECTING = ['--expose-gc', '--import', LOADER.href, '--disable-warning=ExperimentalWarning'];
 const SCRIPT = new URL('./support/forgetful.child.ts', import.meta.url);
 
 describe('P29: a forgotten lease', () => {

@@ -1,8 +1,6 @@
-import { SecondProcess } from '../support/second-process.js';
+import { COLLECTING, SecondProcess } from '../support/second-process.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
-const LOADER = new URL('../../tools/typescript-loader.mjs', import.meta.url);
-const COLLECTING = ['--expose-gc', '--import', LOADER.href, '--disable-warning=ExperimentalWarning'];
 const SCRIPT = new URL('./support/hoarder.child.ts', import.meta.url);
 
 describe('A held lock', () => {

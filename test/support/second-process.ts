@@ -15,6 +15,9 @@ const LOADER = new URL('../../tools/typescript-loader.mjs', import.meta.url);
 /** Options of Node with which a script and the library run from their sources. */
 const FROM_SOURCE = ['--import', LOADER.href, '--disable-warning=ExperimentalWarning'];
 
+/** ... and with which it may collect garbage. */
+export const COLLECTING = ['--expose-gc', ...FROM_SOURCE];
+
 /**
  * Runs a script (.ts or .mjs) in a separate process, which uses `parentProcess()`. It ends with the spec file at the
  * latest, and when the channel closes.

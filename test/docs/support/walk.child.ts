@@ -14,15 +14,15 @@ const parent = parentProcess<Messages, { executed: string[] }>();
 const SOURCES = '/libs/distribute-lock/src/';
 
 @Controller()
-class Work {
-  @Post('work/:id')
-  @DistributeLock({ key: 'work:#{params.id}', wait: '5s' })
-  async work(@Param('id') id: string): Promise<string> {
+class Orders {
+  @Post('orders/:id')
+  @DistributeLock({ key: 'order:#{params.id}', wait: '5s' })
+  async ship(@Param('id') id: string): Promise<string> {
     return `done: ${id}`;
   }
 }
 
-@Module({ imports: [LockModule.forRoot({ connection: process.env['LOCK_URL']! })], controllers: [Work] })
+@Module({ imports: [LockModule.forRoot({ connection: process.env['LOCK_URL']! })], controllers: [Orders] })
 class Application {}
 
 const application = await NestFactory.create(Application, { logger: false });
@@ -30,7 +30,7 @@ await application.listen(0, '127.0.0.1');
 const url = await application.getUrl();
 
 async function request(): Promise<void> {
-  const response = await fetch(`${url}/work/7`, { method: 'POST' });
+  const response = await fetch(`${url}/orders/7`, { method: 'POST' });
   if ((await response.text()) !== 'done: 7') throw new Error(`status ${response.status}`);
 }
 

@@ -198,6 +198,7 @@ export class WaitList {
  */
 export abstract class KeyState {
   protected sharedList: WaitList | undefined = undefined;
+  // Fields that only some kinds need are set on demand, because a field takes memory in every state.
   /** Wait lists of single callers by owner token; created for the first one. */
   singles: Map<string, WaitList> | undefined;
   /** The ttl of all single callers; 0 if they differ. */

@@ -34,7 +34,6 @@ export class Shutdown {
   }
 
   private async end(timeoutMs: number, report: DrainReport): Promise<void> {
-    // A store that is closed before its answer discards the command, so the drain waits for it.
     this.keptKeys.leaveAll();
     this.report(report, false);
     await this.quiet(timeoutMs);

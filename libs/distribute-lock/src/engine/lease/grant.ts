@@ -131,7 +131,7 @@ export class Grant extends Retry {
   validUntil: number;
   /** The earliest time at which the key expires in the store without another renewal. In whole milliseconds. */
   endsAt: number;
-  // Set on demand, as all fields without a value here: a field takes memory in every grant.
+  // Set on demand, as `limitMs`, `toShorten` and `renewal`: a field takes memory in every grant.
   private confirmed: number | undefined;
   /** See {@link mostMs}. `undefined` means `Infinity`. */
   private limitMs: number | undefined;

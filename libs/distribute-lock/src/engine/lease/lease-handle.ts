@@ -47,7 +47,7 @@ export class LeaseHandle extends Lease implements Holder {
   private released: Promise<void> | undefined;
   /** Only created for a nested call. */
   private nested: NestedHolds | undefined;
-  // Set on demand, as all fields without a value here: a field takes memory in every lease.
+  // Flags are set on demand, because a field takes memory in every lease.
   private isLeft: true | undefined;
   private downgrading: Promise<void> | undefined;
   private detaching: Promise<void> | undefined;
