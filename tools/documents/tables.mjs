@@ -30,7 +30,7 @@ const KINDS = {
   members: (declaration, source) =>
     table(
       ['name', 'type', 'meaning'],
-      declaration.members.map((member) => memberOf(source, member)),
+      declaration.members.filter(isPublic).map((member) => memberOf(source, member)),
     ),
   values: (declaration) => table(['value', 'meaning'], valuesOf(declaration)),
 };
@@ -87,6 +87,9 @@ function optionOf(source, member) {
     cell(docOf(member)),
   ];
 }
+
+/** The types in the package do not contain the other members. */
+const isPublic = (member) => ts.getJSDocTags(member).every(({ tagName }) => tagName.text !== 'internal');
 
 /** A method shows its parameters, a property whether it is optional. */
 function memberOf(source, member) {

@@ -24,7 +24,7 @@ export function grantsOf(lease: Lease): Pick<Granted, 'sentAt' | 'leases'> {
 export function handlesOf(lease: Lease): readonly LeaseHandle[] {
   if (lease instanceof OpenLease) return handlesOf(lease.inner);
   if (lease instanceof MultiKeyLease) return lease.parts.flatMap(handlesOf);
-  if (lease instanceof NestedLease) return [lease.outer];
+  if (lease instanceof NestedLease) return [lease.inner];
   if (lease instanceof LeaseHandle) return [lease];
   throw new TypeError(`The histories do not know a ${lease.constructor.name}.`);
 }

@@ -140,7 +140,7 @@ export const droppedTokens = (count: number): LockEvent => ({
   type: 'degraded',
   name: 'abandoned attempts',
   error: new Error(
-    `Too many abandoned attempts wait until Redis confirms that they were undone, so the ${count} oldest were dropped. A key that a ` +
+    `Too many abandoned attempts wait to be undone, so the ${count} oldest were dropped. A key that a ` +
       'dropped attempt took stays locked until its ttl ends.',
   ),
 });

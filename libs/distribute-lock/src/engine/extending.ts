@@ -32,11 +32,11 @@ export async function extendLease(
   throw lease.signal.reason ?? lease.lostError('it was released before the extension was confirmed', 'released');
 }
 
-const notProven = (): Error => new LockStoreError('a command that may shorten the lease has no reply yet.', true);
+const notProven = (): Error => new LockStoreError('A command that may shorten the lease has no reply yet.', true);
 
 function unconfirmed(name: string, key: string, cause: Error): LockUnavailableError {
   return new LockUnavailableError(
-    `The lease of "${name}" could not be extended because its store failed: ${cause.message}. The lease is unchanged.`,
+    `The lease of "${name}" could not be extended because its store failed: ${cause.message} The lease is unchanged.`,
     { key, cause },
   );
 }

@@ -9,6 +9,7 @@ import { NestedLease } from './lease/nested-lease.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
 import type { RetryAfter } from '../options/retry-after.js';
 import { processClock, type Clock } from '../runtime/clock.js';
+import { INSPECT } from '../runtime/inspect-symbol.js';
 import { newProcessId, processOf, type TokenKind } from '../runtime/owner-token.js';
 import type { Timers } from '../runtime/timers.js';
 import type { LockHints, LockKind, LockInquiry, LockState, LockStore } from '../store/lock-store.js';
@@ -153,6 +154,11 @@ export class LockEngine implements LeaseActions {
       settled: () => this.shutdown.look(),
       begun: (leases, since) => this.multiKey.begun(leases, since),
     });
+  }
+
+  /** What a log shows of the engine: not its secret, its leases and its connection. */
+  [INSPECT](): string {
+    return 'LockEngine';
   }
 
   private makeContext(): EngineContext {

@@ -35,6 +35,6 @@ function partOf(lease: Lease, key: string): Lease | undefined {
 }
 
 function handleOf(lease: Lease | undefined): LeaseHandle | undefined {
-  if (lease instanceof NestedLease) return lease.outer;
+  if (lease instanceof NestedLease) return lease.inner;
   return lease instanceof LeaseHandle ? lease : undefined;
 }

@@ -51,7 +51,7 @@ export function connectStore(
 /** The option is never ignored. */
 const withoutReplicas = (option: string): LockConfigurationError =>
   new LockConfigurationError(
-    `Option "durability" is not supported by "${option}": only a Redis primary, with Sentinel or without, and a Redis Cluster have replicas.`,
+    `Option "durability" is not supported by "${option}": only a Redis primary, Sentinel and Cluster have replicas.`,
   );
 
 function redisSource(option: string, connection: unknown): RedisSource {

@@ -106,10 +106,7 @@ function refuse(option: string, value: object): void {
     );
   }
   if ('addresses' in value) {
-    throw wrong(
-      option,
-      'has options of a client of Valkey GLIDE. Pass the URL of the server, or { cluster: [{ host, port }] }',
-    );
+    throw wrong(option, 'has options of a client of Valkey GLIDE. Pass the URL of the server, or { cluster: [nodes] }');
   }
   if ('shaScripts' in value) {
     throw wrong(
@@ -120,7 +117,7 @@ function refuse(option: string, value: object): void {
   if (has(value, ['evalsha']) && !has(value, ['on'])) {
     throw wrong(
       option,
-      'is a client that sends HTTP requests, such as that of Upstash, and receives no messages. Pass the rediss:// URL of the database',
+      'is a client over HTTP, such as that of Upstash, and receives no messages. Pass the rediss:// URL of the server',
     );
   }
   const isPlain = Object.getPrototypeOf(value) === Object.prototype;

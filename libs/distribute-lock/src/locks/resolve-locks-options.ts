@@ -133,7 +133,7 @@ function maxWaitersOf({ maxWaiters = {} }: LocksOptions): { maxWaitersPerKey: nu
   const maxWaitersPerKey = given ?? Math.min(DEFAULT_MAX_WAITERS_PER_KEY, half);
   if (maxWaitersPerKey < all || all === 1) return { maxWaitersPerKey, maxWaiters: all };
   throw new LockConfigurationError(
-    `Option "maxWaiters.perKey" is ${maxWaitersPerKey}, but it must be less than "maxWaiters.total" (${all}), so that the callers of one key cannot block all other keys.`,
+    `Option "maxWaiters.perKey" is ${maxWaitersPerKey}, but it must be less than "maxWaiters.total" (${all}).`,
   );
 }
 

@@ -59,10 +59,10 @@ export function isTickMarker(key: string): boolean {
 
 /** The error of a tick that another caller has claimed. */
 function claimed(key: string, name: string, { instant, intervalMs }: Tick): LockContendedError {
-  return new LockContendedError(
-    `The tick ${instant.toISOString()} of "${name}" has been claimed by another caller, so this call does not run.`,
-    { key, retryAfterMs: intervalMs },
-  );
+  return new LockContendedError(`The tick ${instant.toISOString()} of "${name}" has been claimed by another caller.`, {
+    key,
+    retryAfterMs: intervalMs,
+  });
 }
 
 /** Events and metrics count the marker apart from the lock of the job. */

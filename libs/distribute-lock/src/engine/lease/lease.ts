@@ -1,4 +1,5 @@
 import type { Duration } from '../../options/values.js';
+import { INSPECT } from '../../runtime/inspect-symbol.js';
 
 /** Options of {@link Lease.detach}. @public */
 export interface DetachOptions {
@@ -67,5 +68,17 @@ export abstract class Lease implements AsyncDisposable {
   /** Releases the lock. Does nothing if the lease has ended; never rejects. */
   abstract release(): Promise<void>;
   /** Like {@link release}, for `await using`. */
-  abstract [Symbol.asyncDispose](): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release();
+  }
+
+  /** What a log shows of the lease: not its owner token, and not the engine. @internal */
+  toJSON(): object {
+    return { keys: this.keys, fencingToken: this.fencingToken, held: this.isHeld() };
+  }
+
+  /** @internal */
+  [INSPECT](): object {
+    return this.toJSON();
+  }
 }

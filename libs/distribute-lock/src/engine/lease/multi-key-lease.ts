@@ -64,10 +64,6 @@ export class MultiKeyLease extends Lease {
     return (this.released ??= releaseAll(this.parts));
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.release();
-  }
-
   /** The leases to change: all, or only one that is no longer held, which rejects with the reason. */
   private get changed(): readonly Lease[] {
     const ended = this.parts.find((part) => !part.isHeld());

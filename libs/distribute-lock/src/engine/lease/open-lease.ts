@@ -1,7 +1,8 @@
 import type { Duration } from '../../options/values.js';
 import { endWhenCollected } from './collected.js';
+import { ForwardedLease } from './forwarded-lease.js';
 import { LeaseHandle } from './lease-handle.js';
-import { type DetachOptions, Lease } from './lease.js';
+import type { DetachOptions, Lease } from './lease.js';
 import { MultiKeyLease } from './multi-key-lease.js';
 import { NestedLease } from './nested-lease.js';
 
@@ -9,30 +10,10 @@ import { NestedLease } from './nested-lease.js';
  * The lease that `LockService.acquire()` returns. From the first renewal on, nothing inside the package refers to it, so it is
  * garbage-collected when the application forgets it. The lease ends then, because no code can still release it.
  */
-export class OpenLease extends Lease {
-  constructor(readonly inner: Lease) {
-    super();
+export class OpenLease extends ForwardedLease<Lease> {
+  constructor(inner: Lease) {
+    super(inner);
     endWith(this, inner);
-  }
-
-  get key(): string {
-    return this.inner.key;
-  }
-
-  get keys(): readonly string[] {
-    return this.inner.keys;
-  }
-
-  get fencingToken(): number {
-    return this.inner.fencingToken;
-  }
-
-  get fencingTokens(): ReadonlyMap<string, number> {
-    return this.inner.fencingTokens;
-  }
-
-  get signal(): AbortSignal {
-    return this.inner.signal;
   }
 
   isHeld(): boolean {
@@ -57,10 +38,6 @@ export class OpenLease extends Lease {
 
   release(): Promise<void> {
     return this.inner.release();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.release();
   }
 }
 
