@@ -1,8 +1,9 @@
 import type { Grant } from './lease/grant.js';
 import type { LeaseHandle } from './lease/lease-handle.js';
-import { KeyState, type Waiter, WaitList } from './key-state.js';
-import type { Kind, KindServices } from './kind.js';
+import { type Waiter, WaitList } from './key-state.js';
+import type { Kind } from './kind.js';
 import { refuseContended, start } from './settling.js';
+import { SingleGrantState } from './single-grant-state.js';
 
 /** The exclusive lock, which is also the write lock: one holder at a time. */
 export const exclusive: Kind = {
@@ -12,16 +13,7 @@ export const exclusive: Kind = {
   newState: (services, key) => new ExclusiveState(services, key),
 };
 
-export class ExclusiveState extends KeyState {
-  grant: Grant | undefined = undefined;
-
-  constructor(
-    private readonly services: KindServices,
-    key: string,
-  ) {
-    super(key);
-  }
-
+export class ExclusiveState extends SingleGrantState {
   get kind(): 'exclusive' {
     return 'exclusive';
   }
@@ -91,22 +83,6 @@ export class ExclusiveState extends KeyState {
 
   override get ownTtlMs(): number {
     return this.commonTtlMs;
-  }
-
-  grants(): readonly Grant[] {
-    return this.grant === undefined ? [] : [this.grant];
-  }
-
-  get hasGrant(): boolean {
-    return this.grant !== undefined;
-  }
-
-  grantOf(ownerToken: string): Grant | undefined {
-    return this.grant?.ownerToken === ownerToken ? this.grant : undefined;
-  }
-
-  drop(grant: Grant): void {
-    if (this.grant === grant) this.grant = undefined;
   }
 
   suffix(): string {

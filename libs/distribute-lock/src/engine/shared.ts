@@ -3,10 +3,11 @@ import { LeaseHandle } from './lease/lease-handle.js';
 import { Timer } from '../runtime/timers.js';
 import { isLost, LockStoreError, type RenewAnswer } from '../store/lock-store.js';
 import { HEARTBEAT_MS } from './heartbeat.js';
-import { KeyState, type Waiter, type WaitList } from './key-state.js';
+import type { Waiter, WaitList } from './key-state.js';
 import type { Kind, KindServices } from './kind.js';
 import { type Reader, Readers } from './readers.js';
 import { hand, leftMs, refuseContended } from './settling.js';
+import { SingleGrantState } from './single-grant-state.js';
 
 /** A reader without renewal enters only while this share of its ttl is left. */
 const UNRENEWED_SHARE = 0.9;
@@ -33,8 +34,7 @@ export const shared: Kind = {
  * Readers of one process share one grant, and entering it costs no command. While a writer waits, new readers wait here until the
  * lease is released or the writer has left.
  */
-export class SharedState extends KeyState {
-  grant: Grant | undefined = undefined;
+export class SharedState extends SingleGrantState {
   /** The fencing token that all readers share. */
   private fencingToken = 0;
   /** Number of messages that a writer waits: an answer to an older command must not admit readers. */
@@ -42,13 +42,6 @@ export class SharedState extends KeyState {
   private gate: ReaderGate | undefined = undefined;
   /** Tokens of a release or downgrade in flight, and whether a message reported that a writer waits behind them. */
   private readonly unsettled = new Map<string, boolean>();
-
-  constructor(
-    private readonly services: KindServices,
-    key: string,
-  ) {
-    super(key);
-  }
 
   get kind(): 'read' {
     return 'read';
@@ -226,22 +219,6 @@ export class SharedState extends KeyState {
   private renewWithin(ms: number): void {
     this.gate ??= new ReaderGate(this.services, this);
     this.gate.within(ms);
-  }
-
-  grants(): readonly Grant[] {
-    return this.grant === undefined ? [] : [this.grant];
-  }
-
-  get hasGrant(): boolean {
-    return this.grant !== undefined;
-  }
-
-  grantOf(ownerToken: string): Grant | undefined {
-    return this.grant?.ownerToken === ownerToken ? this.grant : undefined;
-  }
-
-  drop(grant: Grant): void {
-    if (this.grant === grant) this.grant = undefined;
   }
 
   override replace(grant: Grant, from: Holder, by: Holder | undefined): void {

@@ -2,10 +2,11 @@ import type { Cluster, Redis } from 'ioredis';
 
 import { Alarm } from '../../../runtime/timers.js';
 import { LockStoreError } from '../../lock-store.js';
-import { COMMAND_LIMIT_MS, Link } from '../link.js';
+import { COMMAND_LIMIT_MS, type Link } from '../link.js';
 import { addressOfMember, nameOf } from '../redis-client.js';
 import type { RedisConnection } from '../redis-connection.js';
 import { storeError } from '../redis-errors.js';
+import { abandon, messageLink } from './message-link.js';
 import type { Subscriber, Subscription } from './subscription.js';
 
 /** Pause between attempts to subscribe on any node. */
@@ -54,8 +55,7 @@ export class ClusterSubscription implements Subscription {
   close(): void {
     this.closed = true;
     this.connection.timers.remove(this.retry);
-    this.link?.end();
-    this.link?.client.disconnect();
+    if (this.link !== undefined) abandon(this.link);
   }
 
   /** @param last - the node to try last, because its connection was lost */
@@ -73,19 +73,15 @@ export class ClusterSubscription implements Subscription {
   }
 
   private async openOn(node: Redis): Promise<void> {
-    const { clock, timers } = this.connection;
-    const redis = node.duplicate({ lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
+    const { connection, subscriber } = this;
+    const { timers } = connection;
+    const link: Link = messageLink(node, connection, 'message', (text) => subscriber.message(text), {
+      usable: () => link === this.link && subscriber.resubscribed(),
+      unusable: () => link === this.link && subscriber.unsubscribed(),
+    });
+    const redis = link.client;
     let trouble: Error | undefined;
     redis.on('error', (error: Error) => (trouble ??= error)); // more specific than the error of the command
-    const listener = {
-      usable: () => link === this.link && this.subscriber.resubscribed(),
-      unusable: () => link === this.link && this.subscriber.unsubscribed(),
-    };
-    const link: Link = new Link(redis, { clock, timers, listener });
-    redis.on('message', (_: string, text: string) => {
-      link.received();
-      this.subscriber.message(text);
-    });
     const alarm = new Alarm(() => abandon(link));
     timers.add(alarm, COMMAND_LIMIT_MS);
     try {
@@ -120,12 +116,6 @@ export class ClusterSubscription implements Subscription {
       () => this.connection.timers.add(this.retry, MOVE_AGAIN_MS),
     );
   }
-}
-
-function abandon(link: Link): void {
-  link.end();
-  link.client.stream?.destroy();
-  link.client.disconnect();
 }
 
 const placeOf = ({ options: { host, port } }: Redis): string => `${host}:${port}`;

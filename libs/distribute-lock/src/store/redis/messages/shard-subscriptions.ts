@@ -1,9 +1,10 @@
 import type { Redis } from 'ioredis';
 
 import { Timer } from '../../../runtime/timers.js';
-import { Link } from '../link.js';
+import type { Link } from '../link.js';
 import { nameOf } from '../redis-client.js';
 import type { RedisConnection } from '../redis-connection.js';
+import { abandon, messageLink } from './message-link.js';
 
 /** A channel stays subscribed for this time after the last attempt of a waiter. */
 const IDLE_MS = 30_000;
@@ -35,37 +36,23 @@ class Shard {
   readonly link: Link;
   /** No channel used it at the last sweep. */
   unused = false;
-  private readonly redis: Redis;
 
-  constructor(node: Redis, { clock, timers }: RedisConnection, receive: (text: string) => void, lost: () => void) {
-    const redis = node.duplicate({ lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
-    this.redis = redis;
-    redis.on('error', ignore);
-    this.link = new Link(redis, { clock, timers, listener: {} });
-    redis.on('smessage', (_: string, text: string) => {
-      this.link.received();
-      receive(text);
-    });
+  constructor(node: Redis, connection: RedisConnection, receive: (text: string) => void, lost: () => void) {
+    this.link = messageLink(node, connection, 'smessage', receive);
+    const { client } = this.link;
     // A slot has moved. ioredis 5 then settles no command for it, so the connection is given up.
-    redis.on('moved', lost);
-    redis.once('end', lost);
-    redis.connect().catch(ignore);
+    client.on('moved', lost);
+    client.once('end', lost);
+    client.connect().catch(ignore);
   }
 
   subscribe(channel: string): Promise<unknown> {
     this.unused = false;
-    return this.link.track(this.redis.ssubscribe(channel));
+    return this.link.track(this.link.client.ssubscribe(channel));
   }
 
   unsubscribe(channel: string): void {
-    this.link.track(this.redis.sunsubscribe(channel)).catch(ignore);
-  }
-
-  close(): void {
-    this.link.end();
-    // A server that does not respond would keep a socket that is only ended.
-    this.redis.stream?.destroy();
-    this.redis.disconnect();
+    this.link.track(this.link.client.sunsubscribe(channel)).catch(ignore);
   }
 }
 
@@ -114,7 +101,7 @@ export class ShardSubscriptions extends Timer {
   close(): void {
     this.closed = true;
     this.connection.timers.remove(this);
-    for (const shard of this.shards.values()) shard.close();
+    for (const shard of this.shards.values()) abandon(shard.link);
     this.shards.clear();
     this.channels.clear();
   }
@@ -168,7 +155,7 @@ export class ShardSubscriptions extends Timer {
   private lost(server: string, shard: Shard): void {
     if (this.shards.get(server) !== shard) return;
     this.shards.delete(server);
-    shard.close();
+    abandon(shard.link);
     const until = this.connection.clock.now() + LOST_MS;
     for (const channel of this.channels.values()) {
       if (channel.shard !== shard) continue;
@@ -186,7 +173,7 @@ export class ShardSubscriptions extends Timer {
   private sweep(server: string, shard: Shard, used: boolean): void {
     if (!used && shard.unused) {
       this.shards.delete(server);
-      shard.close();
+      abandon(shard.link);
     }
     shard.unused = !used;
   }
