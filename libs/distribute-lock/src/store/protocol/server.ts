@@ -40,7 +40,7 @@ export interface Server {
   call(name: 'DEL' | 'UNLINK' | 'EXISTS' | 'PTTL' | 'ZCARD' | 'ZREM', ...keys: string[]): number;
   /** As `call`, but returns an error instead of throwing it. */
   pcall(name: 'GET', key: string): string | false | Fault;
-  pcall(name: 'SET', key: string, value: Value, ...options: ['NX', 'PX', Value]): Status | false | Fault;
+  pcall(name: 'SET', key: string, value: Value, ...options: [...([] | ['NX']), 'PX', Value]): Status | false | Fault;
   pcall(name: 'PUBLISH' | 'SPUBLISH', channel: string, message: string): number | Fault;
   pcall(name: 'INCRBY', key: string, by: Value): number | Fault;
 }
