@@ -4,7 +4,7 @@
  * A promise whose test passes without its measure is not tested.
  *   usage: without-measures.mjs [P6 quorum 'words of a measure' ...]
  *          without-measures.mjs --part 10     a tenth of the measures, another one in each run; --part 3/10: the third tenth
- *          without-measures.mjs --check     only checks that each measure occurs exactly once in its file
+ *          without-measures.mjs --check     only checks that each measure occurs exactly once in its file, which compiles without it
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -12,6 +12,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
+
+import ts from 'typescript';
 
 import { linkModules } from '../../tools/link-modules.mjs';
 import { MEASURES } from './measures/all.mjs';
@@ -109,13 +111,20 @@ function partOf(text) {
   return { has: (i) => i % of === number - 1 };
 }
 
-/** Whether the code of the measure still exists. */
+/** A file that does not compile proves nothing. */
+function checkSyntax(file, text) {
+  if (!file.endsWith('.ts')) return;
+  const { diagnostics } = ts.transpileModule(text, { reportDiagnostics: true });
+  if (diagnostics.length > 0) throw new Error(`${file} does not compile: ${diagnostics[0].messageText}`);
+}
+
+/** Whether the code of the measure still exists, and its removal compiles. */
 async function placeOf(measure) {
   try {
-    for (const one of [measure, measure.also ?? measure]) await textWithout(root, one);
+    for (const one of [measure, measure.also ?? measure]) checkSyntax(one.file, await textWithout(root, one));
     return 'there';
   } catch (error) {
-    return `GONE: ${error.message}`;
+    return `NOT USABLE: ${error.message}`;
   }
 }
 

@@ -63,7 +63,7 @@ export const measuresOfNesting = [
     promise: 'P29',
     what: 'a lease that the application has forgotten ends',
     file: lease('lease-handle'),
-    measure: "if (!this.left) this.endOwn({ reason: 'forgotten' });",
+    measure: "else if (!this.left) this.endOwn({ reason: 'forgotten' });",
     without: '',
     test: ['forgotten-leases', 'ends when its handle is garbage-collected, and names the call'],
   },
