@@ -170,9 +170,9 @@ describe('a half-open connection', () => {
   });
 
   /** Leases whose renewals are due at the same time. A tick may have begun between their grants. */
-  async function renewedTogether(locks: Locks, keys: readonly string[]): Promise<LeaseHandle[]> {
+  async function renewedTogether(locks: Locks, each: readonly string[]): Promise<LeaseHandle[]> {
     return eventually(async () => {
-      const leases = await Promise.all(keys.map((key) => locks.acquire(key, { ttl: '3s' })));
+      const leases = await Promise.all(each.map((key) => locks.acquire(key, { ttl: '3s' })));
       const together = leases.every(({ grant }) => grant.dueAt === leases[0].grant.dueAt);
       if (!together) await Promise.all(leases.map((lease) => lease.release()));
       expect(together).toBe(true);

@@ -115,7 +115,8 @@ function partOf(text) {
 function checkSyntax(file, text) {
   if (!file.endsWith('.ts')) return;
   const { diagnostics } = ts.transpileModule(text, { reportDiagnostics: true });
-  if (diagnostics.length > 0) throw new Error(`${file} does not compile: ${diagnostics[0].messageText}`);
+  const [fault] = diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '));
+  if (fault !== undefined) throw new Error(`${file} does not compile: ${fault}`);
 }
 
 /** Whether the code of the measure still exists, and its removal compiles. */
