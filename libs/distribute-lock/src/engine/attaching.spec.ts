@@ -277,4 +277,16 @@ describe('cancel()', () => {
     };
     expect(await there.engine.cancel(ticket)).toBe(true);
   });
+
+  it.each(['cancel()', 'attach()'])(
+    'reports no release when %s has used the ticket before, also if sent twice',
+    async (before) => {
+      const { here, there } = startProcesses();
+      const ticket = await (await here.acquire('k')).detach({ ttl: '10m' });
+      if (before === 'cancel()') expect(await there.engine.cancel(ticket)).toBe(true);
+      else await attach(here, ticket);
+      there.detours.release = async (ask) => ({ ...((await ask()) as object), resent: true });
+      expect(await there.engine.cancel(ticket)).toBe(false);
+    },
+  );
 });

@@ -132,7 +132,7 @@ export class Attaching {
     const tokens = lease.keys.map((_, i) => tokenOf(id, lease, i));
     const moved = tokens.map((from) => this.forget(from)?.to);
     const results = await Promise.allSettled(
-      [...tokens, ...moved].map((ownerToken, i) => this.release(lease, lease.keys[i % tokens.length], ownerToken)),
+      [...tokens, ...moved].map((ownerToken, i) => this.release(found, lease.keys[i % tokens.length], ownerToken)),
     );
     // The store may execute a move without a reply later.
     moved.forEach((ownerToken, i) => ownerToken !== undefined && this.undo(lease.keys[i], ownerToken, lease.ttlMs));
@@ -143,14 +143,15 @@ export class Attaching {
   }
 
   /** Releases one key; resolves with whether the token held it. Without an answer, the release is repeated. */
-  private async release({ kind, ttlMs }: DetachedLease, key: string, ownerToken: string | undefined): Promise<boolean> {
+  private async release({ lease, record }: FoundTicket, key: string, ownerToken: string | undefined): Promise<boolean> {
     if (ownerToken === undefined) return false;
     const { store, abandoned } = this.context;
     try {
-      const answer = await store.release({ key, ownerToken, kind });
-      return answer.outcome !== 'lost' || answer.resent;
+      const answer = await store.release({ key, ownerToken, kind: lease.kind });
+      // A release that was sent twice has ended the lease itself only if no other call has used the ticket before.
+      return answer.outcome !== 'lost' || (answer.resent && record.fate === 'kept');
     } catch (error) {
-      abandoned.abandon({ key, ownerToken }, ttlMs);
+      abandoned.abandon({ key, ownerToken }, lease.ttlMs);
       throw ticketUnavailable('cancel()', error as Error);
     }
   }
