@@ -37,7 +37,8 @@ const FAILING_OVER: Partial<WorldPlan> = {
   // No renewal reports the loss soon.
   keys: [{ ...key('exclusive'), ttlMs: 20_000 }],
   waits: [2_500],
-  holdMs: [2_000],
+  // A hold outlasts the failover also on a busy machine, and ends before its first renewal.
+  holdMs: [4_000],
   gapMs: 10,
   operations: 40,
   faults: [[failover, failover, failover]],
