@@ -107,7 +107,7 @@ export const measuresOfHolds = [
     promise: 'P3',
     what: '`isHeld()` compares the clock',
     file: 'engine/lease/lease-handle.ts',
-    measure: ' && this.#engine.clock.now() < this.validUntil',
+    measure: ' && this.engine.clock.now() < this.validUntil',
     without: '',
     test: ['notified-of-loss', 'after a blocked event loop'],
   },

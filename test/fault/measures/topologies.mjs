@@ -139,7 +139,7 @@ export const measuresOfTopologies = [
     file: 'engine/lease/watchdog.ts',
     measure: 'if (store.renewOne === undefined) {',
     without: 'if (store !== undefined) {',
-    test: ['topologies-cluster', 'ends no lease on the others'],
+    test: ['engine/lease/watchdog', 'although another one of the same tick has no answer'],
   },
   {
     promise: 'Cluster',

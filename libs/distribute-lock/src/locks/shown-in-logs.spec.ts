@@ -15,13 +15,8 @@ afterAll(() => locks.close());
 /** The secret of the process, which every owner token contains. */
 async function secret(): Promise<string> {
   await using lease = await locks.acquire('secret');
-  const [processId] = ((lease as OpenLease).inner as LeaseHandle).grant.ownerToken.split(':');
-  expect(processId.length).toBeGreaterThan(20);
-  return processId;
-}
-
-async function expectNoSecret(value: unknown): Promise<void> {
-  expect(inspect(value, { depth: Infinity })).not.toContain(await secret());
+  const { ownerToken } = ((lease as OpenLease).inner as LeaseHandle).grant;
+  return /^([\w-]{22}):/.exec(ownerToken)![1];
 }
 
 const LEASES: Record<string, (look: (lease: Lease) => Promise<void>) => Promise<void>> = {
@@ -47,33 +42,27 @@ const LEASES: Record<string, (look: (lease: Lease) => Promise<void>) => Promise<
 };
 
 describe('a log', () => {
-  it.each(Object.keys(LEASES))('shows the key of a lease %s, and not its owner token', async (name) => {
+  it.each(Object.keys(LEASES))('shows the key and the fencing token of a lease %s, and nothing else', async (name) => {
     await LEASES[name](async (lease) => {
-      for (const shown of [inspect(lease, { depth: Infinity }), JSON.stringify(lease)]) {
-        expect(shown).not.toContain(await secret());
-        expect(shown).toContain(lease.key);
-        expect(shown).toContain(String(lease.fencingToken));
-        // The engine and its connections would be thousands of lines.
-        expect(shown.length).toBeLessThan(300);
-      }
+      const shown = { keys: lease.keys, fencingToken: lease.fencingToken, held: true };
+      expect(inspect(lease, { depth: Infinity })).toBe(inspect(shown));
+      expect(JSON.parse(JSON.stringify(lease))).toEqual(shown);
     });
   });
 
   it('shows no owner token with the locks, a leader and its term', async () => {
-    await expectNoSecret(locks);
     let leader: unknown;
     const term = await new Promise<unknown>((resolve) => {
       leader = locks.lead('feed', async (own) => resolve(own));
     });
-    await expectNoSecret([leader, term]);
+    expect(inspect([locks, leader, term], { depth: Infinity })).not.toContain(await secret());
   });
 });
 
 it('a failed comparison with a lease shows it, and not the engine', async () => {
   await using lease = await locks.acquire('compared');
-  const compare = (): void => expect((lease as OpenLease).inner).toMatchObject({ code: 'LOCK_CONTENDED' });
-  const error = await Promise.resolve()
-    .then(compare)
-    .catch((failure: unknown) => failure as Error);
-  expect(error?.message.length).toBeLessThan(5_000);
+  const { inner } = lease as OpenLease;
+  expect(() => expect(inner).toMatchObject({ code: 'LOCK_CONTENDED' })).toThrow(
+    expect.objectContaining({ message: expect.not.stringMatching(/LockEngine|LockStore/) }),
+  );
 });

@@ -41,8 +41,6 @@ interface Extension {
 
 /** The lease of one holder on a grant; see {@link Lease} for its guarantees. Nested calls hold it beside its owner. */
 export class LeaseHandle extends Lease implements Holder {
-  // Truly private, so that a failed comparison in a test does not copy the engine and its connections.
-  readonly #engine: LeaseActions;
   /** How long the lease lasts. A multi-key call replaces the plan when its work begins. */
   plan: LifetimePlan;
   private phase: 'waiting' | 'working' | 'reported';
@@ -74,7 +72,7 @@ export class LeaseHandle extends Lease implements Holder {
   handle: object | undefined;
 
   constructor(
-    engine: LeaseActions,
+    private readonly engine: LeaseActions,
     public grant: Grant,
     readonly call: LockCall,
     readonly fencingToken: number,
@@ -82,7 +80,6 @@ export class LeaseHandle extends Lease implements Holder {
     public startedAt: number,
   ) {
     super();
-    this.#engine = engine;
     const waits = call.multiKey === true;
     this.phase = waits ? 'waiting' : 'working';
     this.plan = waits ? planBeforeWork(call.options) : planOf(call.options);
@@ -93,7 +90,7 @@ export class LeaseHandle extends Lease implements Holder {
   begin(): void {
     this.phase = 'working';
     this.plan = planOf(this.call.options);
-    this.startedAt = Math.ceil(this.#engine.clock.now());
+    this.startedAt = Math.ceil(this.engine.clock.now());
     this.limitHold();
   }
 
@@ -104,7 +101,7 @@ export class LeaseHandle extends Lease implements Holder {
 
   private limitHold(): void {
     if (this.plan.holdForMs === Infinity || this.ended) return;
-    const { timers, clock } = this.#engine;
+    const { timers, clock } = this.engine;
     this.limit = new HoldLimit(timers, clock, this.holdEnd, () => this.endHold());
   }
 
@@ -122,7 +119,7 @@ export class LeaseHandle extends Lease implements Holder {
   }
 
   reportLong(before: number): void {
-    if (this.unreportedSince <= before) this.#engine.heldLong(this);
+    if (this.unreportedSince <= before) this.engine.heldLong(this);
   }
 
   /** Its hold needs no further report. */
@@ -229,7 +226,7 @@ export class LeaseHandle extends Lease implements Holder {
   }
 
   get heldMs(): number {
-    return this.heldMsAt(this.#engine.clock.now());
+    return this.heldMsAt(this.engine.clock.now());
   }
 
   /** Released, lost or taken away. */
@@ -239,7 +236,7 @@ export class LeaseHandle extends Lease implements Holder {
 
   /** Whether `engine` granted the lease. */
   isOf(engine: LeaseActions): boolean {
-    return this.#engine === engine;
+    return this.engine === engine;
   }
 
   /** A nested call begins to hold the lease, until it calls `unnest()`. */
@@ -272,12 +269,12 @@ export class LeaseHandle extends Lease implements Holder {
 
   /** Whether the lease is held now, by its owner or by a nested call. */
   isProven(): boolean {
-    return !this.ended && !this.grant.ended && this.#engine.clock.now() < this.validUntil;
+    return !this.ended && !this.grant.ended && this.engine.clock.now() < this.validUntil;
   }
 
   /** Like `remainingMs()`, also for nested calls. */
   provenMs(): number {
-    return this.isProven() ? Math.max(0, this.validUntil - this.#engine.clock.now()) : 0;
+    return this.isProven() ? Math.max(0, this.validUntil - this.engine.clock.now()) : 0;
   }
 
   /** The ttl of a shared grant is the longest of its holders, so each of them has its own. */
@@ -293,7 +290,7 @@ export class LeaseHandle extends Lease implements Holder {
   /** Like `extend()`, also for nested calls. */
   async extendHold(ttl: Duration = this.presentTtlMs): Promise<void> {
     const ttlMs = durationMs('ttl', ttl, MIN_TTL_MS);
-    await this.inTurn('extend()', () => this.#engine.extend(this, ttlMs));
+    await this.inTurn('extend()', () => this.engine.extend(this, ttlMs));
   }
 
   async downgrade(): Promise<void> {
@@ -306,7 +303,7 @@ export class LeaseHandle extends Lease implements Holder {
     if (this.nested !== undefined && this.nested.writers > 0)
       throw notDowngraded(this.call, 'a nested call still writes; wait for its end before you downgrade');
     const downgraded = (): void => void (this.downgrading = undefined);
-    this.downgrading ??= this.inTurn('downgrade()', () => this.#engine.downgrade(this)).finally(downgraded);
+    this.downgrading ??= this.inTurn('downgrade()', () => this.engine.downgrade(this)).finally(downgraded);
     await this.downgrading;
   }
 
@@ -322,7 +319,7 @@ export class LeaseHandle extends Lease implements Holder {
     for (const lease of leases) lease.checkDetachable();
     for (const lease of leases) lease.detaches = true;
     try {
-      return await leases[0].#engine.detach(leases, ttlMs);
+      return await leases[0].engine.detach(leases, ttlMs);
     } finally {
       for (const lease of leases) lease.staysOrLeft();
     }
@@ -398,8 +395,8 @@ export class LeaseHandle extends Lease implements Holder {
   /** Ends the lease now if its time has passed and its timer has not fired, for the reason that the timer would find. */
   endOverdue(): void {
     if (this.ended) return;
-    this.#engine.endOverdue(this);
-    if (!this.ended && this.#engine.clock.now() >= this.holdEnd) this.endHold();
+    this.engine.endOverdue(this);
+    if (!this.ended && this.engine.clock.now() >= this.holdEnd) this.endHold();
   }
 
   release(): Promise<void> {
@@ -416,7 +413,7 @@ export class LeaseHandle extends Lease implements Holder {
 
   /** The owner token is unknown until a downgrade or a detachment in progress has ended. */
   private end(): Promise<void> {
-    return this.#engine.release(this, this.downgrading ?? this.detaching);
+    return this.engine.release(this, this.downgrading ?? this.detaching);
   }
 
   /** Does nothing if the lease has ended for another reason. */
@@ -427,7 +424,7 @@ export class LeaseHandle extends Lease implements Holder {
     const { reason } = isLimited ? { reason: 'maxHold' as const } : loss;
     const error = this.lostError(lossSentence({ ...loss, reason }, this.presentTtlMs, options), reason);
     this.notify(error);
-    this.#engine.lost(this, error);
+    this.engine.lost(this, error);
   }
 
   /** An extension lasts as long as `maxHold` allows. */

@@ -18,11 +18,21 @@ class Store extends MemoryLockStore {
   }
 }
 
+/** Renews each lease on the server of its key; that of `away` does not respond. */
+class StoreOfServers extends Store {
+  renewOne({ key }: RenewRequest): Promise<RenewAnswer> {
+    return key === 'away' ? new Promise(() => undefined) : this.answer();
+  }
+
+  override async renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]> {
+    return Promise.all(requests.map((request) => this.renewOne(request)));
+  }
+}
+
 describe('Watchdog', () => {
   const TTL = 3_000;
-  const make = () => {
+  const make = (store = new Store()) => {
     const clock = new ManualClock();
-    const store = new Store();
     const lost: Grant[] = [];
     const watchdog = new Watchdog(store, clock, new Timers(clock), (grant) => lost.push(grant));
     const grant = (key = 'order:42', terms: Partial<Holder> = {}, ttlMs = TTL) => {
@@ -75,6 +85,14 @@ describe('Watchdog', () => {
     for (let i = 0; i < 50; i += 1) grant(`order:${i}`);
     await clock.pass(TTL / 3);
     expect(store.requested.map(({ length }) => length)).toEqual([50]);
+  });
+
+  it('confirms a lease although another one of the same tick has no answer', async () => {
+    const { clock, grant } = make(new StoreOfServers());
+    const [away, near] = [grant('away'), grant('near')];
+    const { startedAt } = near;
+    await clock.pass(TTL / 3);
+    expect([away, near].map(({ confirmedAt }) => confirmedAt)).toEqual([startedAt, clock.now()]);
   });
 
   it('notifies the holder before the lease can end when no renewal is confirmed', async () => {
