@@ -236,8 +236,9 @@ describe('LockDashboardModule', () => {
       ...{ waiting: 0, waitingSince: 0, lost: 0, locks: [['default k', markup, markup, 1, Date.now(), 1, 0, 0]] },
     };
     const channel = `nestjs-lock:1:${redis.prefix}hints:1`;
+    // The page opens before the subscription of its instance.
+    await eventually(async () => expect(await redis.client.publish(channel, '[')).toBe(1));
     await redis.client.publish(channel, JSON.stringify({ ...forged, instance: 'x', locks: 'all' }));
-    await redis.client.publish(channel, '[');
     await redis.client.publish(channel, JSON.stringify(forged));
     await eventually(() => expect(page.latest('instances')).toHaveLength(2));
     await eventually(() => expect(page.all('rows')).toContainEqual(expect.arrayContaining([markup])));
