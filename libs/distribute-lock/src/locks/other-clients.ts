@@ -117,7 +117,7 @@ function refuse(option: string, value: object): void {
   if (has(value, ['evalsha']) && !has(value, ['on'])) {
     throw wrong(
       option,
-      'is a client over HTTP, such as that of Upstash, and receives no messages. Pass the rediss:// URL of the server',
+      'is an HTTP client, such as that of Upstash, and gets no messages. Pass the rediss:// URL of the server',
     );
   }
   const isPlain = Object.getPrototypeOf(value) === Object.prototype;

@@ -108,7 +108,7 @@ function presetsOf({ presets = {} }: LocksOptions, defaults: ResolvedLockOptions
 function prefixOf({ prefix = DEFAULT_PREFIX }: LocksOptions): string {
   if (typeof prefix === 'string' && prefix !== '' && !meetsHelperKey(prefix)) return prefix;
   throw new LockConfigurationError(
-    `Option "prefix" is ${JSON.stringify(prefix)}, but it must be a non-empty string without the prefix of a helper key, such as "q:".`,
+    `Option "prefix" is ${JSON.stringify(prefix)}, but it must be a non-empty string that does not begin like a helper key, such as "q:".`,
   );
 }
 
