@@ -227,7 +227,9 @@ describe('LockDashboardModule', () => {
   });
 
   it('ignores forged messages of a wrong form, and sends the text of others as text', async () => {
-    const { url, close } = await start();
+    // A separate prefix: the listeners of other tests stay subscribed.
+    const prefix = `${redis.prefix}forged:`;
+    const { url, close } = await start({ prefix });
     const page = await PageReader.open(url);
     await eventually(() => expect(page.latest('instances')).toBeDefined());
     const markup = '<img src=x onerror=alert(1)>';
@@ -235,7 +237,7 @@ describe('LockDashboardModule', () => {
       ...{ v: 1, instance: markup, label: markup, number: 0, at: Date.now(), gone: [], bars: [] },
       ...{ waiting: 0, waitingSince: 0, lost: 0, locks: [['default k', markup, markup, 1, Date.now(), 1, 0, 0]] },
     };
-    const channel = `nestjs-lock:1:${redis.prefix}hints:1`;
+    const channel = `nestjs-lock:1:${prefix}hints:1`;
     // The page opens before the subscription of its instance.
     await eventually(async () => expect(await redis.client.publish(channel, '[')).toBe(1));
     await redis.client.publish(channel, JSON.stringify({ ...forged, instance: 'x', locks: 'all' }));
