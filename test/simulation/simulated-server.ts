@@ -142,15 +142,15 @@ export class SimulatedServer {
     return answer;
   }
 
-  renew(request: RenewRequest): Exclude<RenewAnswer, Error> {
-    const command = (): Exclude<RenewAnswer, Error> => this.locks.byRules.renew(request);
+  renew(request: RenewRequest): RenewAnswer {
+    const command = (): RenewAnswer => this.locks.byRules.renew(request);
     if (isSemaphore(request)) return this.watch.during(request, undefined, command);
     const answer = this.guarded(request, [], command);
     this.lockWatch.checkRenewal(request, answer);
     return answer;
   }
 
-  downgrade(request: DowngradeRequest): Exclude<RenewAnswer, Error> {
+  downgrade(request: DowngradeRequest): RenewAnswer {
     const { ownerToken, readToken } = request;
     const answer = this.guarded(request, [readToken], () => this.locks.byRules.downgrade(request));
     this.lockWatch.checkRenewal(request, answer);

@@ -255,9 +255,9 @@ export const measuresOfHolds = [
   {
     promise: 'P7',
     what: '`lost` is no loss if the connection changed since the release was sent',
-    file: 'store/redis/lock-commands.ts',
-    measure: 'resent: this.connection.epoch !== this.epoch',
-    without: 'resent: false',
+    file: 'store/rule-commands.ts',
+    measure: "{ outcome: 'lost', resent, ",
+    without: "{ outcome: 'lost', resent: false, ",
     test: ['nothing-left-behind', 'a release whose reply was lost'],
   },
   {

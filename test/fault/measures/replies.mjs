@@ -12,17 +12,17 @@ export const measuresOfReplies = [
   {
     promise: 'P21',
     what: 'a renewal is confirmed only by the reply to a renewal',
-    file: 'store/redis/lock-commands.ts',
-    measure: 'return code === RENEWED && isCount(x) && this.resolve(isAmbiguous ? sentTwice() : x);',
-    without: 'return this.resolve(x as number);',
+    file: 'store/rule-commands.ts',
+    measure: 'return code === RENEWED && isCount(x) ? x : undefined;',
+    without: 'return x as number;',
     test: ['sockets/odd-replies-by-command', 'to a renewal fails'],
   },
   {
     promise: 'P21',
     what: 'a grant needs fencing tokens that are safe integers',
-    file: 'store/redis/lock-commands.ts',
-    measure: 'isFencingToken(x, this.block) && isCount(y) && this.found(',
-    without: 'isCount(y) && this.found(',
+    file: 'store/rule-commands.ts',
+    measure: '!isFencingToken(x, request.block) || !isWaiting(request, y)',
+    without: '!isWaiting(request, y)',
     test: ['sockets/odd-replies-by-command', 'to an acquire that waits'],
   },
   {

@@ -144,9 +144,9 @@ export const measuresOfTopologies = [
   {
     promise: 'Cluster',
     what: '`lost` is no loss if a connection to a node changed since the release was sent',
-    file: 'store/redis/lock-commands.ts',
-    measure: 'resent: this.connection.epoch !== this.epoch',
-    without: 'resent: false',
+    file: 'store/rule-commands.ts',
+    measure: "{ outcome: 'lost', resent, ",
+    without: "{ outcome: 'lost', resent: false, ",
     test: ['rows-cluster', 'to a release: no loss is reported'],
   },
   {

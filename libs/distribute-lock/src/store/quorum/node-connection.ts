@@ -6,7 +6,7 @@ import { COMMAND_LIMIT_MS, type Link } from '../redis/link.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import { messageOf, storeError, isWrongType, namingKeys } from '../redis/redis-errors.js';
 import { RedisKeys } from '../redis/redis-keys.js';
-import { isCount, isFencingToken, isLeftMs, unknownReply } from '../redis/reply-checks.js';
+import { isCount, isFencingToken, isLeftMs, unknownReply } from '../reply-checks.js';
 import type { RedisOptions } from 'ioredis';
 import type { CredentialsSource } from '../redis/credentials.js';
 import { Inbox } from '../redis/messages/inbox.js';

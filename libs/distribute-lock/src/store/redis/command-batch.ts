@@ -1,9 +1,10 @@
 import type { LuaScript } from '../lua-script.js';
 import type { Clock } from '../../runtime/clock.js';
 import { LockStoreError } from '../lock-store.js';
-import { DELEGATED, NOT_REPLICATED, REFUSED, TOO_LATE } from '../protocol/reply-codes.js';
+import { DELEGATED, FREE, GRANTED, NOT_REPLICATED, REFUSED, TOO_LATE } from '../protocol/reply-codes.js';
 import { ScriptCall, isUnknownScript, ScriptRunner } from './script-runner.js';
-import { type Command, REPLY_WORDS, type ReplyWord } from './command.js';
+import type { ReplyWord } from '../rule-commands.js';
+import { type Command, REPLY_WORDS } from './command.js';
 import type { Acknowledging } from './acknowledged.js';
 import type { FenceCounter } from './fence-counter.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -19,7 +20,7 @@ import {
   namingKeys,
 } from './redis-errors.js';
 import { COMMAND_LIMIT_MS, LIMIT_STEP_MS } from './link.js';
-import { isCount, isFencingToken, unknownReply } from './reply-checks.js';
+import { isCount, isFencingToken, unknownReply } from '../reply-checks.js';
 
 /** Maximum number of locks in one script call. Bounds the time for which the script blocks the server. */
 const MOST_LOCKS = 64;
@@ -216,6 +217,8 @@ export class CommandBatch {
   /** Handles a reply that is one number: all commands had the common case, and their fencing tokens are consecutive. */
   private allCommon(call: ScriptCall, first: number): void {
     const { commands } = call;
+    // Only the script that delegates has such a reply.
+    if (this.settings.delegate === undefined) return this.unknown(call, first);
     let block = 0;
     for (const command of commands) block += command.block;
     if (block > 0 ? !isFencingToken(first, block) : first !== 0) return this.unknown(call, first);
@@ -224,7 +227,7 @@ export class CommandBatch {
     this.settle(call);
     let next = first;
     for (const command of commands) {
-      if (!command.commonCase(next)) command.failed(unknownReply(next));
+      if (!command.answered(command.block > 0 ? GRANTED : FREE, next, 0)) command.failed(unknownReply(next));
       next += command.block;
     }
   }

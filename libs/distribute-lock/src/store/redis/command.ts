@@ -1,7 +1,5 @@
 import type { Answer, AnswerListener } from '../lock-store.js';
-
-/** A word of a script reply; the header of the script defines the codes. */
-export type ReplyWord = number | string;
+import type { ReplyWord } from '../rule-commands.js';
 
 /** Number of words of a reply to one command. */
 export const REPLY_WORDS = 3;
@@ -35,11 +33,6 @@ export abstract class Command {
     keys.push(this.lockKey, this.queueKey);
   }
 
-  /**
-   * Handles a reply that is a single number. Returns false, without an effect, if that is not a valid reply to this
-   * command.
-   */
-  abstract commonCase(x: number): boolean;
   /** Handles a reply. Returns false, without an effect, if that is not a valid reply to this command. */
   abstract answered(code: number, x: ReplyWord, y: ReplyWord): boolean;
   abstract failed(error: Error): void;

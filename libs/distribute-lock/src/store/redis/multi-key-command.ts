@@ -1,10 +1,9 @@
 import type { AcquireAllAnswer, AcquireRequest, LockStore } from '../lock-store.js';
-import { BUSY, GRANTED } from '../protocol/reply-codes.js';
-import { AnsweredCommand, type ReplyWord } from './command.js';
+import { allAnswer, allText, type ReplyWord } from '../rule-commands.js';
+import { AnsweredCommand } from './command.js';
 import type { CommandBatch } from './command-batch.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
-import { isFencingToken, isLeftMs } from './reply-checks.js';
 
 /** A command of the script `multi-key`, which acquires all locks or none. */
 class MultiKeyCommand extends AnsweredCommand<AcquireAllAnswer> {
@@ -16,8 +15,7 @@ class MultiKeyCommand extends AnsweredCommand<AcquireAllAnswer> {
     private readonly names: RedisKeys,
     private readonly connection: RedisConnection,
   ) {
-    const tokens = requests.map(({ ownerToken }) => ownerToken);
-    super(names.lock(requests[0].key), '', tokens.join(' '));
+    super(names.lock(requests[0].key), '', '');
     this.epoch = connection.epoch;
   }
 
@@ -26,7 +24,7 @@ class MultiKeyCommand extends AnsweredCommand<AcquireAllAnswer> {
   }
 
   override textUntil(deadlineMs: number): string {
-    return `${this.requests[0].ttlMs} ${deadlineMs} ${this.text}`;
+    return allText(this.requests, deadlineMs);
   }
 
   override addKeys(keys: string[]): void {
@@ -37,16 +35,9 @@ class MultiKeyCommand extends AnsweredCommand<AcquireAllAnswer> {
     }
   }
 
-  commonCase(): boolean {
-    return false;
-  }
-
   answered(code: number, x: ReplyWord): boolean {
-    const { requests } = this;
-    const resent = this.connection.epoch !== this.epoch;
-    if (code === BUSY) return isLeftMs(x) && this.resolve({ outcome: 'busy', remainingMs: x, resent });
-    if (code !== GRANTED || !isFencingToken(x, requests.length)) return false;
-    return this.resolve({ outcome: 'granted', fencingTokens: requests.map((_, i) => x + i), resent });
+    const answer = allAnswer(this.requests, code, x, this.connection.epoch !== this.epoch);
+    return answer !== undefined && this.resolve(answer);
   }
 }
 

@@ -1,6 +1,7 @@
 import { Alarm, type Timers } from '../../runtime/timers.js';
 import { LockStoreError } from '../lock-store.js';
-import { Command, type ReplyWord } from './command.js';
+import type { ReplyWord } from '../rule-commands.js';
+import { Command } from './command.js';
 import { COMMAND_LIMIT_MS, LIMIT_STEP_MS } from './link.js';
 import type { RedisKeys } from './redis-keys.js';
 
@@ -38,11 +39,6 @@ export class ReadWriteCommand extends Command {
   override addKeys(keys: string[]): void {
     const { lockKey, names } = this;
     keys.push(lockKey, this.queueKey, names.readers(lockKey), names.gate(lockKey));
-  }
-
-  /** The script `readwrite` always replies with a list. */
-  commonCase(): boolean {
-    return false;
   }
 
   answered(code: number, x: ReplyWord, y: ReplyWord): boolean {

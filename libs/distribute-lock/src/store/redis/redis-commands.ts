@@ -6,6 +6,7 @@ import type {
   AcquireRequest,
   DowngradeRequest,
   LockKind,
+  LockName,
   LockStore,
   MoveAnswer,
   MoveRequest,
@@ -14,18 +15,18 @@ import type {
   RenewAnswer,
   RenewRequest,
 } from '../lock-store.js';
+import { DOWNGRADE, MOVE, RELEASE, RENEW, type RuleCommand } from '../rule-commands.js';
 import { Acknowledging, type AckSettings } from './acknowledged.js';
 import type { Command } from './command.js';
 import { CommandBatch } from './command-batch.js';
 import { FenceCounter } from './fence-counter.js';
 import type { Layout } from './layout.js';
 import { CONNECT_LIMIT_MS } from './link.js';
-import { AcquireCommand, MoveCommand, ReleaseCommand, RenewCommand, type WaitListener } from './lock-commands.js';
+import { AcquireCommand, SingleKeyCommand, type WaitListener } from './lock-commands.js';
 import { multiKeyAcquire } from './multi-key-command.js';
 import { ReadWriteCommand } from './read-write-command.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
-import { RedisSemaphores } from './redis-semaphores.js';
 
 /** Settings of the lock commands on one server. */
 export interface RedisCommandSettings {
@@ -43,7 +44,7 @@ export class RedisCommands {
   readonly acquireAll: NonNullable<LockStore['acquireAll']>;
   private readonly exclusive: CommandBatch;
   private readonly readWrite: CommandBatch;
-  private readonly semaphores: RedisSemaphores;
+  private readonly semaphores: CommandBatch;
 
   constructor(
     readonly connection: RedisConnection,
@@ -60,7 +61,7 @@ export class RedisCommands {
     const delegate = (command: Command, leftMs: number): void => this.addReadWrite(command, leftMs);
     this.exclusive = new CommandBatch(lockScript, { ...shared, delegate, counter });
     this.readWrite = batch(readwriteScript);
-    this.semaphores = new RedisSemaphores(batch(semaphoreScript), keys, connection, waits);
+    this.semaphores = batch(semaphoreScript);
     this.acquireAll = multiKeyAcquire(batch(multiKeyScript), keys, connection);
   }
 
@@ -76,64 +77,39 @@ export class RedisCommands {
   }
 
   acquire(request: AcquireRequest): PromiseLike<AcquireAnswer> {
-    if (request.kind === 'semaphore') return this.semaphores.acquire(request);
-    const { key, ownerToken, kind, wait, ttlMs, block, steal } = request;
-    const lockKey = this.keys.lock(key);
-    const text = `${steal ? 's' : wait ? 'w' : 'a'} ${ownerToken} ${ttlMs} ${block}`;
-    return this.add(
-      steal ? 'write' : kind,
-      new AcquireCommand(lockKey, this.keys.queue(lockKey), ownerToken, text, block, this.connection, this.waits),
-    );
+    const command = new AcquireCommand(request, this.keys, this.connection, this.waits);
+    return this.add(request.steal === true ? 'write' : request.kind, command);
   }
 
   release(request: ReleaseRequest): PromiseLike<ReleaseAnswer> {
-    const { key, ownerToken, kind, next, grantOwn } = request;
-    const lockKey = this.keys.lock(key);
-    if (next !== undefined) this.waits(next.ownerToken, lockKey);
-    if (request.kind === 'semaphore') return this.semaphores.release(request);
-    const again = next ?? grantOwn;
-    const text =
-      again === undefined
-        ? `d ${ownerToken}`
-        : `r ${ownerToken} ${next?.ownerToken ?? '-'} ${again.ttlMs} ${again.block}`;
-    const queueKey = this.keys.queue(lockKey);
-    return this.add(kind, new ReleaseCommand(lockKey, queueKey, ownerToken, text, this.connection, again));
+    if (request.next !== undefined) this.waits(request.next.ownerToken, this.keys.lock(request.key));
+    return this.send(RELEASE, request, request.kind);
   }
 
   renew(request: RenewRequest): PromiseLike<RenewAnswer> {
-    if (request.kind === 'semaphore') return this.semaphores.renew(request);
-    const { key, ownerToken, kind, ttlMs, exact } = request;
-    const lockKey = this.keys.lock(key);
-    const text = `n ${ownerToken} ${ttlMs}${exact === true ? ' =' : ''}`;
-    const command = new RenewCommand(lockKey, this.keys.queue(lockKey), text, this.connection, exact);
-    return this.add(kind, command);
+    return this.send(RENEW, request, request.kind);
   }
 
-  downgrade({ key, ownerToken, readToken, ttlMs }: DowngradeRequest): PromiseLike<RenewAnswer> {
-    const lockKey = this.keys.lock(key);
-    const text = `g ${ownerToken} ${ttlMs} ${readToken}`;
-    const command = new RenewCommand(lockKey, this.keys.queue(lockKey), text, this.connection);
-    this.addReadWrite(command);
-    return command;
+  downgrade(request: DowngradeRequest): PromiseLike<RenewAnswer> {
+    return this.send(DOWNGRADE, request, 'write');
   }
 
   move(request: MoveRequest): PromiseLike<MoveAnswer> {
-    if (request.kind === 'semaphore') return this.semaphores.move(request);
-    const { key, ownerToken, ttlMs, to } = request;
-    const lockKey = this.keys.lock(key);
-    const text = `m ${ownerToken} ${ttlMs} ${to}`;
-    const command = new MoveCommand(lockKey, this.keys.queue(lockKey), text);
-    this.addReadWrite(command);
-    return command;
+    return this.send(MOVE, request, request.kind === 'semaphore' ? 'semaphore' : 'write');
   }
 
   close(): void {
     this.connection.close();
   }
 
+  private send<R extends LockName, A>(rule: RuleCommand<R, A>, request: R, kind: LockKind | undefined): PromiseLike<A> {
+    return this.add(kind, new SingleKeyCommand(rule, request, this.keys, this.connection));
+  }
+
   /** Exclusive commands use the fast script, which delegates commands that concern readers. */
   private add<C extends Command>(kind: LockKind | undefined, command: C): C {
     if (kind === undefined || kind === 'exclusive') this.exclusive.add(command);
+    else if (kind === 'semaphore') this.semaphores.add(command);
     else this.addReadWrite(command);
     return command;
   }

@@ -3,7 +3,7 @@ import type { LuaScript, LuaText } from '../lua-script.js';
 import type { RedisConnection } from './redis-connection.js';
 import { messageOf, storeError } from './redis-errors.js';
 import type { RedisKeys } from './redis-keys.js';
-import { unknownReply } from './reply-checks.js';
+import { unknownReply } from '../reply-checks.js';
 import { evalsha, takesWritten, written } from './written-command.js';
 import type { Acknowledging } from './acknowledged.js';
 import { Timer } from '../../runtime/timers.js';

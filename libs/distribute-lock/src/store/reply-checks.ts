@@ -1,5 +1,5 @@
-import { processOf } from '../../runtime/owner-token.js';
-import { LockStoreError } from '../lock-store.js';
+import { processOf } from '../runtime/owner-token.js';
+import { LockStoreError } from './lock-store.js';
 
 /** `PTTL` returns -1 for a key without an expiry and -2 for a missing key. */
 const NO_KEY = -2;
