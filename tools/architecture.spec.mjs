@@ -1,14 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 const SRC = new URL('../libs/distribute-lock/src/', import.meta.url);
+const CLI = new URL('../libs/cli/src/', import.meta.url);
 const text = readFileSync(new URL('../docs/internals/architecture.md', import.meta.url), 'utf8');
-const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).map((file) => file.replaceAll('\\', '/'));
+const filesIn = (folder) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => file.replaceAll('\\', '/'));
+const files = filesIn(SRC);
+const programs = filesIn(CLI).map((file) => `libs/cli/src/${file}`);
 const spans = (line) => [...line.matchAll(/`([^`]+)`/g)].map(([, span]) => span);
 const isFile = (span) => /\.(?:ts|lua)$/.test(span) && !span.startsWith('.');
-const found = (name) => files.filter((file) => file === name || file.endsWith(`/${name}`));
+const found = (name) =>
+  programs.includes(name) ? [`../../../${name}`] : files.filter((file) => file === name || file.endsWith(`/${name}`));
 
 describe('docs/internals/architecture.md', () => {
-  it('names only files of the library', () => {
+  it('names only files of the library and the program', () => {
     const names = [...new Set(text.split('\n').flatMap(spans).filter(isFile))];
     expect(names.length).toBeGreaterThan(40);
     expect(names.filter((name) => found(name).length === 0)).toEqual([]);
@@ -17,13 +22,18 @@ describe('docs/internals/architecture.md', () => {
   it('names functions and types that the files before them contain', () => {
     const wrong = [];
     for (const line of text.split('\n')) {
-      let source;
+      let sources = [];
+      let areNamed = true;
       for (const span of spans(line)) {
-        if (isFile(span))
-          source = found(span)
-            .map((file) => readFileSync(new URL(file, SRC), 'utf8'))
-            .join('\n');
-        else if (/^\w{4,}$/.test(span) && source?.includes(span) === false) wrong.push(`${span}: ${line}`);
+        if (isFile(span)) {
+          if (areNamed) sources = [];
+          areNamed = false;
+          sources.push(...found(span).map((file) => readFileSync(new URL(file, SRC), 'utf8')));
+        } else {
+          areNamed = true;
+          const isWrong = sources.length > 0 && !sources.some((source) => source.includes(span));
+          if (/^\w{4,}$/.test(span) && isWrong) wrong.push(`${span}: ${line}`);
+        }
       }
     }
     expect(wrong).toEqual([]);
