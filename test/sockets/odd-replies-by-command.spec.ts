@@ -66,6 +66,16 @@ const COMMANDS: Readonly<Record<string, Ask>> = {
   'a renewal of permits': (store) => renewed(store, permits),
   'a downgrade': (store) => store.downgrade!({ ...name, readToken: reader.ownerToken, ttlMs: 1_000 }).then(orThrow),
 };
+/** What the script of exclusive locks replies to a grant, and to a release. */
+const SINGLE_NUMBERS = [':5\r\n', ':0\r\n'];
+/** Commands that other scripts execute. */
+const OF_OTHER_SCRIPTS: Readonly<Record<string, Ask>> = {
+  ...Object.fromEntries(
+    Object.entries(COMMANDS).filter(([words]) => /reader|read$|permits|several|downgrade/.test(words)),
+  ),
+  'a release of a reader alone': (store) => store.release(reader),
+  'a release of permits alone': (store) => store.release(permits),
+};
 const QUORUM_COMMANDS = ['an acquire that waits', 'an acquire that does not wait', 'a renewal'];
 
 describe('A reply that no script returns', () => {
@@ -94,6 +104,14 @@ describe('A reply that no script returns', () => {
         expect(String(error)).not.toContain(process);
       }
     });
+  });
+
+  it.each(Object.entries(OF_OTHER_SCRIPTS))('fails a command that gets a single number: %s', async (_, ask) => {
+    const { store, connection } = await connectionOf((url) => RedisLockStore.open(url, { prefix: PREFIX }));
+    for (const reply of SINGLE_NUMBERS) {
+      connection.intercept(SCRIPTS, reply);
+      await expect(Promise.resolve(ask(store))).rejects.toThrow('a reply that this library does not know');
+    }
   });
 
   describe.each(QUORUM_COMMANDS)('of a quorum, to %s', (command) => {

@@ -27,6 +27,14 @@ export const measuresOfReplies = [
   },
   {
     promise: 'P21',
+    what: 'only the script of exclusive locks replies with a single number',
+    file: 'store/redis/command-batch.ts',
+    measure: 'if (this.settings.delegate === undefined) return this.unknown(call, first);',
+    without: '',
+    test: ['sockets/odd-replies-by-command', 'a single number: a release of permits alone'],
+  },
+  {
+    promise: 'P21',
     what: 'a node of a quorum votes only by a reply to the step',
     file: 'store/quorum/node-connection.ts',
     measure: 'checked(await this.send(link, lock, [...words, deadlineMs]), words[0]);',

@@ -23,41 +23,39 @@ import {
   RENEWED,
   STILL_QUEUED,
 } from './protocol/reply-codes.js';
+import type { ReplyWord } from './protocol/reply.js';
 import { isCount, isFencingToken, isFlag, isLeftMs, isTokenBeside } from './reply-checks.js';
-
-/** A word of the reply of a rule. */
-export type ReplyWord = number | string;
 
 /** A command of the rules: what it says, and what its reply means. Redis and the memory of a process share it. */
 export interface RuleCommand<Request extends LockName, Answer> {
-  text(request: Request): string;
-  /** Whether the command may grant a lock, so that a deadline follows its text. */
-  mayGrant(request: Request): boolean;
+  /** @param deadlineMs - on the server's clock; a later execution grants nothing. 0 for none */
+  text(request: Request, deadlineMs: number): string;
   /**
    * What the reply means; undefined if it is not a valid reply to the command.
    * @param resent - the command may have been sent on two connections, so it may be executed twice
    */
-  meaning(request: Request, code: number, x: ReplyWord, y: ReplyWord, resent: boolean): Answer | undefined;
+  meaning(request: Request, code: ReplyWord, x: ReplyWord, y: ReplyWord, resent: boolean): Answer | undefined;
 }
 
 /** The third word of a semaphore's reply: what is known about the place of the token. */
 const [STOOD, ADJACENT, OTHER_KIND, APART] = [0, 1, 2, 3];
 const PLACES: readonly unknown[] = [STOOD, ADJACENT, OTHER_KIND, APART];
 
-const always = (): boolean => true;
-const never = (): boolean => false;
-
 export const ACQUIRE: RuleCommand<AcquireRequest, AcquireAnswer> = {
-  text: ({ ownerToken, ttlMs, wait, block, steal }) =>
-    `${steal === true ? 's' : wait ? 'w' : 'a'} ${ownerToken} ${ttlMs} ${block}`,
-  mayGrant: always,
+  text: ({ ownerToken, ttlMs, wait, block, steal }, deadlineMs) =>
+    `${steal === true ? 's' : wait ? 'w' : 'a'} ${ownerToken} ${ttlMs} ${block} ${deadlineMs}`,
   meaning(request, code, x, y, resent) {
     const answer = acquireAnswer(request, code, x, y);
     return answer !== undefined && resent ? { ...answer, resent } : answer;
   },
 };
 
-function acquireAnswer(request: AcquireRequest, code: number, x: ReplyWord, y: ReplyWord): AcquireAnswer | undefined {
+function acquireAnswer(
+  request: AcquireRequest,
+  code: ReplyWord,
+  x: ReplyWord,
+  y: ReplyWord,
+): AcquireAnswer | undefined {
   if (code === GRANTED) {
     if (!isFencingToken(x, request.block) || !isWaiting(request, y)) return undefined;
     return { outcome: 'granted', fencingToken: x, waiting: y };
@@ -68,13 +66,18 @@ function acquireAnswer(request: AcquireRequest, code: number, x: ReplyWord, y: R
   return request.kind === 'semaphore' ? queuedForPermits(code, x, y) : queued(request, code, x, y);
 }
 
-function queued({ ownerToken }: LockName, code: number, remainingMs: number, y: ReplyWord): AcquireAnswer | undefined {
+function queued(
+  { ownerToken }: LockName,
+  code: ReplyWord,
+  remainingMs: number,
+  y: ReplyWord,
+): AcquireAnswer | undefined {
   const answer = { outcome: 'queued', remainingMs, stood: code === STILL_QUEUED } as const;
   if (isFlag(y)) return { ...answer, foreign: y === 1 };
   return isTokenBeside(y, ownerToken) ? { ...answer, foreign: false, ownToken: y } : undefined;
 }
 
-function queuedForPermits(code: number, remainingMs: number, place: ReplyWord): AcquireAnswer | undefined {
+function queuedForPermits(code: ReplyWord, remainingMs: number, place: ReplyWord): AcquireAnswer | undefined {
   if (code !== QUEUED || !PLACES.includes(place)) return undefined;
   const answer = { outcome: 'queued', remainingMs } as const;
   if (place === OTHER_KIND) return { ...answer, foreign: true, adjacent: false };
@@ -85,14 +88,14 @@ function queuedForPermits(code: number, remainingMs: number, place: ReplyWord): 
 const isWaiting = ({ kind }: LockName, word: ReplyWord): word is number =>
   kind === 'semaphore' ? isFlag(word) : isCount(word);
 
-/** All locks or none, which are all exclusive. The deadline is the second word. */
+/** Exclusive locks, all or none. */
 export const allText = (requests: readonly AcquireRequest[], deadlineMs: number): string =>
   [requests[0].ttlMs, deadlineMs, ...requests.map(({ ownerToken }) => ownerToken)].join(' ');
 
 /** As `RuleCommand.meaning`, for the command with this text. */
 export function allAnswer(
   requests: readonly AcquireRequest[],
-  code: number,
+  code: ReplyWord,
   x: ReplyWord,
   resent: boolean,
 ): AcquireAllAnswer | undefined {
@@ -101,16 +104,15 @@ export function allAnswer(
   return { outcome: 'granted', fencingTokens: requests.map((_, i) => x + i), resent };
 }
 
-/** The next attempt of the process, with its number of fencing tokens. */
-const again = ({ next, grantOwn }: ReleaseRequest) => next ?? grantOwn;
+/** The next attempt of the process, with its number of fencing tokens. A semaphore grants only an attempt that is named. */
+const again = ({ kind, next, grantOwn }: ReleaseRequest) => next ?? (kind === 'semaphore' ? undefined : grantOwn);
 
 export const RELEASE: RuleCommand<ReleaseRequest, ReleaseAnswer> = {
-  text(request) {
+  text(request, deadlineMs) {
     const attempt = again(request);
     if (attempt === undefined) return `d ${request.ownerToken}`;
-    return `r ${request.ownerToken} ${request.next?.ownerToken ?? '-'} ${attempt.ttlMs} ${attempt.block}`;
+    return `r ${request.ownerToken} ${request.next?.ownerToken ?? '-'} ${attempt.ttlMs} ${attempt.block} ${deadlineMs}`;
   },
-  mayGrant: (request) => again(request) !== undefined,
   meaning(request, code, x, y, resent) {
     if (code === FREE) return { outcome: 'free' };
     if (code === PASSED) return { outcome: 'passed' };
@@ -138,9 +140,9 @@ function grantedNext(
 
 export const RENEW: RuleCommand<RenewRequest, RenewAnswer> = {
   text: ({ ownerToken, ttlMs, exact }) => `n ${ownerToken} ${ttlMs}${exact === true ? ' =' : ''}`,
-  mayGrant: never,
   meaning({ exact }, code, x, _, resent) {
-    if (code !== RENEWED || exact !== true || !resent) return renewed(code, x);
+    const answer = renewed(code, x);
+    if (typeof answer !== 'number' || exact !== true || !resent) return answer;
     // A command that was sent on two connections may be executed again and shorten the lease later.
     return new LockStoreError('The connection was lost while the lease was shortened.', true);
   },
@@ -149,18 +151,16 @@ export const RENEW: RuleCommand<RenewRequest, RenewAnswer> = {
 /** Converts a write lock into a read lock and admits the waiting readers. The lease never becomes shorter. */
 export const DOWNGRADE: RuleCommand<DowngradeRequest, RenewAnswer> = {
   text: ({ ownerToken, ttlMs, readToken }) => `g ${ownerToken} ${ttlMs} ${readToken}`,
-  mayGrant: never,
   meaning: (_, code, x) => renewed(code, x),
 };
 
-function renewed(code: number, x: ReplyWord): RenewAnswer | undefined {
+function renewed(code: ReplyWord, x: ReplyWord): RenewAnswer | undefined {
   if (code === LOST) return isFlag(x) ? (x === 1 ? 'taken' : 'lost') : undefined;
   return code === RENEWED && isCount(x) ? x : undefined;
 }
 
 export const MOVE: RuleCommand<MoveRequest, MoveAnswer> = {
-  text: ({ ownerToken, ttlMs, to }) => `m ${ownerToken} ${ttlMs} ${to}`,
-  mayGrant: always,
+  text: ({ ownerToken, ttlMs, to }, deadlineMs) => `m ${ownerToken} ${ttlMs} ${to} ${deadlineMs}`,
   meaning(request, code, x, y) {
     if (code === LOST) return isFlag(x) ? { outcome: 'lost', taken: x === 1 } : undefined;
     if (code !== GRANTED || !isFencingToken(x) || !isWaiting(request, y)) return undefined;

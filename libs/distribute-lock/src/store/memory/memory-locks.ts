@@ -1,4 +1,4 @@
-import { kindOfToken, processOf } from '../../runtime/owner-token.js';
+import { kindOfToken, processOf, type TokenKind } from '../../runtime/owner-token.js';
 import { DELEGATED, FREE, GRANTED, REFUSED } from '../protocol/reply-codes.js';
 import type {
   AcquireAllAnswer,
@@ -16,17 +16,7 @@ import type {
   RenewRequest,
 } from '../lock-store.js';
 import { stateOfValue } from '../lock-value.js';
-import {
-  ACQUIRE,
-  allAnswer,
-  allText,
-  DOWNGRADE,
-  MOVE,
-  RELEASE,
-  RENEW,
-  type ReplyWord,
-  type RuleCommand,
-} from '../rule-commands.js';
+import { ACQUIRE, allAnswer, allText, DOWNGRADE, MOVE, RELEASE, RENEW, type RuleCommand } from '../rule-commands.js';
 import type { Replies } from '../protocol/reply.js';
 import { runDeleteForeign } from '../protocol/delete-foreign.js';
 import { runLocks } from '../protocol/locks.js';
@@ -51,6 +41,7 @@ export const NAMES = new RedisKeys('');
 /** In memory a command takes effect when it is sent. */
 const NO_DEADLINE = 0;
 const TYPES = { g: 'granted', c: 'contended' } as const;
+
 /** All kinds of locks in memory, by the rules that Redis executes. */
 export class MemoryLocks {
   readonly server: MemoryServer;
@@ -67,13 +58,14 @@ export class MemoryLocks {
 
   /** @param counted - whether fencing tokens may be incremented if the lock has no holder and no waiter */
   acquire(request: AcquireRequest, counted = false): AcquireAnswer {
-    return this.run(ACQUIRE, request, request.steal === true, counted ? ' +' : '');
+    const kind = request.steal === true ? 'read' : kindOfToken(request.ownerToken);
+    return this.run(ACQUIRE, request, kind, counted ? ' +' : '');
   }
 
   acquireAll(requests: readonly AcquireRequest[]): AcquireAllAnswer {
     const keys = requests.flatMap(({ key }) => [key, NAMES.queue(key)]);
-    const [code, x] = this.call(runMultiKey, keys, allText(requests, NO_DEADLINE));
-    return expected(code, allAnswer(requests, code as number, x, false));
+    const reply = this.call(runMultiKey, keys, allText(requests, NO_DEADLINE));
+    return expected(reply, allAnswer(requests, reply[0], reply[1], false));
   }
 
   release(request: ReleaseRequest): ReleaseAnswer {
@@ -85,11 +77,11 @@ export class MemoryLocks {
   }
 
   downgrade(request: DowngradeRequest): RenewAnswer {
-    return this.run(DOWNGRADE, request, true);
+    return this.run(DOWNGRADE, request, 'read');
   }
 
   move(request: MoveRequest): MoveAnswer {
-    return this.run(MOVE, request, request.kind !== 'semaphore');
+    return this.run(MOVE, request, request.kind === 'semaphore' ? 'semaphore' : 'read');
   }
 
   /** Deletes the lock of a foreign client if its value is unchanged. */
@@ -114,22 +106,23 @@ export class MemoryLocks {
     return this.server.call('ZRANGE', leases, `(${Math.floor(this.host.now())}`, '+inf', 'BYSCORE');
   }
 
-  private run<R extends LockName, A>(rule: RuleCommand<R, A>, request: R, asReadWrite = false, more = ''): A {
-    const text = `${rule.text(request)}${rule.mayGrant(request) ? ` ${NO_DEADLINE}` : ''}${more}`;
-    const [code, x, y] = asReadWrite ? this.readWrite(request, text) : this.reply(request, text);
-    return expected(code, rule.meaning(request, code as number, x, y, false));
+  private run<R extends LockName, A>(
+    command: RuleCommand<R, A>,
+    request: R,
+    kind = kindOfToken(request.ownerToken),
+    mark = '',
+  ): A {
+    const reply = this.reply(kind, request.key, command.text(request, NO_DEADLINE) + mark);
+    const [code, x, y] = reply;
+    return expected(reply, command.meaning(request, code, x, y, false));
   }
 
-  private reply(request: LockName, text: string): Replies {
-    const { key, ownerToken } = request;
-    const kind = kindOfToken(ownerToken);
+  private reply(kind: TokenKind, key: string, text: string): Replies {
     if (kind === 'semaphore') return this.call(runSemaphores, [key, ...NAMES.permits(key)], text);
-    if (kind === 'read') return this.readWrite(request, text);
-    const reply = this.call(runLocks, [key, NAMES.queue(key)], text);
-    return reply[0] === DELEGATED ? this.readWrite(request, text) : reply;
-  }
-
-  private readWrite({ key }: LockName, text: string): Replies {
+    if (kind === 'exclusive') {
+      const reply = this.call(runLocks, [key, NAMES.queue(key)], text);
+      if (reply[0] !== DELEGATED) return reply;
+    }
     return this.call(runReadWrites, [key, NAMES.queue(key), NAMES.readers(key), NAMES.gate(key)], text);
   }
 
@@ -149,7 +142,8 @@ export class MemoryLocks {
   }
 }
 
-function expected<T>(code: ReplyWord, answer: T | undefined): T {
-  if (answer === undefined) throw new Error(`A rule replied with the code ${code}`);
+function expected<T>(reply: Replies, answer: T | undefined): T {
+  if (answer === undefined)
+    throw new Error(`A rule gave a reply with the code ${reply[0]} that its command does not have`);
   return answer;
 }

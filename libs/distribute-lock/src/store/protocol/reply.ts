@@ -1,8 +1,10 @@
-/** The reply to one command: its code, and two values whose meaning depends on the code. */
-export type Reply = [code: number, x: number | string, y: number | string];
+export type ReplyWord = number | string;
+
+/** The reply to one command: its code, and two words whose meaning depends on the code. */
+export type Reply = [code: number, x: ReplyWord, y: ReplyWord];
 
 /** The replies to the commands of a call, in one flat list. */
-export type Replies = (number | string)[];
+export type Replies = ReplyWord[];
 
 /** Adds the reply to the command with this index. */
 export function addReply(replies: Replies, i: number, reply: Reply): void {

@@ -3,7 +3,7 @@ import type { Clock } from '../../runtime/clock.js';
 import { LockStoreError } from '../lock-store.js';
 import { DELEGATED, FREE, GRANTED, NOT_REPLICATED, REFUSED, TOO_LATE } from '../protocol/reply-codes.js';
 import { ScriptCall, isUnknownScript, ScriptRunner } from './script-runner.js';
-import type { ReplyWord } from '../rule-commands.js';
+import type { ReplyWord } from '../protocol/reply.js';
 import { type Command, REPLY_WORDS } from './command.js';
 import type { Acknowledging } from './acknowledged.js';
 import type { FenceCounter } from './fence-counter.js';

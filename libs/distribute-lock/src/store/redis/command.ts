@@ -1,5 +1,5 @@
 import type { Answer, AnswerListener } from '../lock-store.js';
-import type { ReplyWord } from '../rule-commands.js';
+import type { ReplyWord } from '../protocol/reply.js';
 
 /** Number of words of a reply to one command. */
 export const REPLY_WORDS = 3;
@@ -9,8 +9,6 @@ export abstract class Command {
   constructor(
     readonly lockKey: string,
     readonly queueKey: string,
-    /** The argument of the script; see its header. */
-    readonly text: string,
     /** Number of fencing tokens that the command requests; 0 for none. */
     readonly block = 0,
   ) {}
@@ -21,12 +19,10 @@ export abstract class Command {
   }
 
   /**
-   * The argument with a deadline.
+   * The argument of the script.
    * @param deadlineMs - on the server's clock; a later execution grants nothing to this process
    */
-  textUntil(_deadlineMs: number): string {
-    return this.text;
-  }
+  abstract textUntil(deadlineMs: number): string;
 
   /** Adds the keys that the script needs for this command. */
   addKeys(keys: string[]): void {

@@ -1,5 +1,6 @@
 import type { AcquireAnswer, AcquireRequest, LockName } from '../lock-store.js';
-import { ACQUIRE, type ReplyWord, type RuleCommand } from '../rule-commands.js';
+import type { ReplyWord } from '../protocol/reply.js';
+import { ACQUIRE, type RuleCommand } from '../rule-commands.js';
 import { AnsweredCommand } from './command.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
@@ -20,12 +21,12 @@ export class SingleKeyCommand<Request extends LockName, Answer> extends Answered
     block = 0,
   ) {
     const lockKey = names.lock(request.key);
-    super(lockKey, names.queue(lockKey), rule.text(request), block);
+    super(lockKey, names.queue(lockKey), block);
     this.epoch = connection.epoch;
   }
 
-  override textUntil(deadlineMs: number): string {
-    return this.rule.mayGrant(this.request) ? `${this.text} ${deadlineMs}` : this.text;
+  textUntil(deadlineMs: number): string {
+    return this.rule.text(this.request, deadlineMs);
   }
 
   override addKeys(keys: string[]): void {
@@ -35,7 +36,11 @@ export class SingleKeyCommand<Request extends LockName, Answer> extends Answered
 
   answered(code: number, x: ReplyWord, y: ReplyWord): boolean {
     const answer = this.rule.meaning(this.request, code, x, y, this.connection.epoch !== this.epoch);
-    return answer !== undefined && this.resolve(answer);
+    return answer !== undefined && this.found(answer);
+  }
+
+  protected found(answer: Answer): true {
+    return this.resolve(answer);
   }
 }
 
@@ -50,8 +55,8 @@ export class AcquireCommand extends SingleKeyCommand<AcquireRequest, AcquireAnsw
     super(ACQUIRE, request, names, connection, request.block);
   }
 
-  protected override resolve(answer: AcquireAnswer): true {
+  protected override found(answer: AcquireAnswer): true {
     if (answer.outcome === 'queued') this.waits(this.request.ownerToken, this.lockKey);
-    return super.resolve(answer);
+    return super.found(answer);
   }
 }

@@ -1,5 +1,6 @@
 import type { AcquireAllAnswer, AcquireRequest, LockStore } from '../lock-store.js';
-import { allAnswer, allText, type ReplyWord } from '../rule-commands.js';
+import type { ReplyWord } from '../protocol/reply.js';
+import { allAnswer, allText } from '../rule-commands.js';
 import { AnsweredCommand } from './command.js';
 import type { CommandBatch } from './command-batch.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -15,7 +16,7 @@ class MultiKeyCommand extends AnsweredCommand<AcquireAllAnswer> {
     private readonly names: RedisKeys,
     private readonly connection: RedisConnection,
   ) {
-    super(names.lock(requests[0].key), '', '');
+    super(names.lock(requests[0].key), '');
     this.epoch = connection.epoch;
   }
 
@@ -23,7 +24,7 @@ class MultiKeyCommand extends AnsweredCommand<AcquireAllAnswer> {
     return this.requests.length;
   }
 
-  override textUntil(deadlineMs: number): string {
+  textUntil(deadlineMs: number): string {
     return allText(this.requests, deadlineMs);
   }
 

@@ -1,6 +1,6 @@
 import { Alarm, type Timers } from '../../runtime/timers.js';
 import { LockStoreError } from '../lock-store.js';
-import type { ReplyWord } from '../rule-commands.js';
+import type { ReplyWord } from '../protocol/reply.js';
 import { Command } from './command.js';
 import { COMMAND_LIMIT_MS, LIMIT_STEP_MS } from './link.js';
 import type { RedisKeys } from './redis-keys.js';
@@ -16,7 +16,7 @@ export class ReadWriteCommand extends Command {
     private readonly command: Command,
     private readonly names: RedisKeys,
   ) {
-    super(command.lockKey, command.queueKey, command.text);
+    super(command.lockKey, command.queueKey);
   }
 
   /** Limits a command that another script has delegated: both scripts together have the limit of one command. */
@@ -32,7 +32,7 @@ export class ReadWriteCommand extends Command {
     return this;
   }
 
-  override textUntil(deadlineMs: number): string {
+  textUntil(deadlineMs: number): string {
     return this.command.textUntil(Math.max(1, Math.floor(deadlineMs - this.spentMs)));
   }
 
