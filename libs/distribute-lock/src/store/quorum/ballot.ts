@@ -1,5 +1,6 @@
 import { FENCE_TOO_LOW, FENCE_WRITTEN } from '../protocol/reply-codes.js';
 import { COMMAND_LIMIT_MS } from '../redis/link.js';
+import { noAnswer } from '../redis/redis-errors.js';
 import type { StepWords } from './node-connection.js';
 import { limitOf, type StepResult, type NodeStep, type QuorumNode } from './quorum-node.js';
 import { NodeVote, type Standing } from './node-vote.js';
@@ -66,7 +67,7 @@ export class Ballot {
     for (const vote of this.votes) {
       const { node, standing } = vote;
       // A node that does not respond still has the previous request. Another request would also need an undo.
-      if (node.unresponsiveFor(limitMs)) poll.count(node.noAnswer(limitMs, false));
+      if (node.unresponsiveFor(limitMs)) poll.count(noAnswer(limitMs, node.connection.trouble, false));
       else {
         vote.wasQueued ||= vote.queued;
         vote.waits = wait;

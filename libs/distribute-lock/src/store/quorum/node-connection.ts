@@ -4,7 +4,7 @@ import { FENCE_TOO_LOW, MEMBERS, NO_VOTE, OTHER_COUNT, TOO_LATE, VOTE, VOTED_BEF
 import { REPLY_WORDS } from '../redis/command.js';
 import { COMMAND_LIMIT_MS, type Link } from '../redis/link.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
-import { messageOf, storeError, isWrongType, namingKeys } from '../redis/redis-errors.js';
+import { isUnknownScript, storeError, isWrongType, namingKeys } from '../redis/redis-errors.js';
 import { RedisKeys } from '../redis/redis-keys.js';
 import { isCount, isFencingToken, isLeftMs, unknownReply } from '../reply-checks.js';
 import type { RedisOptions } from 'ioredis';
@@ -111,7 +111,7 @@ class RedisNodeConnection implements NodeConnection {
     try {
       return await link.track(client.evalsha(quorumScript.sha1, keys.length, ...keys, ...words));
     } catch (error) {
-      if (!messageOf(error).startsWith('NOSCRIPT')) throw await this.named(error, keys);
+      if (!isUnknownScript(error)) throw await this.named(error, keys);
     }
     try {
       return await link.track(client.eval(quorumScript.lua, keys.length, ...keys, ...words));

@@ -3,6 +3,7 @@ import { Timer, type Timers } from '../../runtime/timers.js';
 import { AbandonedTokens, type AbandonedName, finalUndoAt } from '../abandoned-tokens.js';
 import { LockStoreError } from '../lock-store.js';
 import { COMMAND_LIMIT_MS } from '../redis/link.js';
+import { noAnswer } from '../redis/redis-errors.js';
 import type { NodeConnection, NodeReply, StepWords } from './node-connection.js';
 
 /** Result of a step. */
@@ -135,12 +136,8 @@ export class QuorumNode {
     this.clock.nextTurn(() => {
       if (step.settled) return;
       if (step.sent) this.unanswered ??= step;
-      this.fail(step, this.noAnswer(step.limitMs, step.sent));
+      this.fail(step, noAnswer(step.limitMs, this.connection.trouble, step.sent));
     });
-  }
-
-  noAnswer(limitMs: number, sent: boolean): LockStoreError {
-    return new LockStoreError(`Redis did not respond within ${limitMs} ms${this.connection.trouble}.`, true, { sent });
   }
 
   abort(step: NodeStep): void {

@@ -2,7 +2,7 @@ import type { LuaScript } from '../lua-script.js';
 import type { Clock } from '../../runtime/clock.js';
 import { LockStoreError } from '../lock-store.js';
 import { DELEGATED, FREE, GRANTED, NOT_REPLICATED, REFUSED, TOO_LATE } from '../protocol/reply-codes.js';
-import { ScriptCall, isUnknownScript, ScriptRunner } from './script-runner.js';
+import { ScriptCall, ScriptRunner } from './script-runner.js';
 import type { ReplyWord } from '../protocol/reply.js';
 import { type Command, REPLY_WORDS } from './command.js';
 import type { Acknowledging } from './acknowledged.js';
@@ -16,7 +16,9 @@ import {
   storeError,
   tooFewReplicas,
   inTime,
+  isUnknownScript,
   isWrongType,
+  noAnswer,
   namingKeys,
 } from './redis-errors.js';
 import { COMMAND_LIMIT_MS, LIMIT_STEP_MS } from './link.js';
@@ -83,9 +85,8 @@ export class CommandBatch {
   private readonly late = (call: ScriptCall): void =>
     this.clock.nextTurn(() => {
       if (call.settled) return;
-      const error = `Redis did not respond within ${COMMAND_LIMIT_MS} ms${this.connection.trouble}.`;
       this.connection.linkOf(call.commands[0].lockKey)?.late();
-      this.reject(call, new LockStoreError(error, true, { sent: call.sent }));
+      this.reject(call, noAnswer(COMMAND_LIMIT_MS, this.connection.trouble, call.sent));
     });
 
   private sendAll(): void {

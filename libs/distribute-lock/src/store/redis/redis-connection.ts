@@ -7,7 +7,7 @@ import type { Layout } from './layout.js';
 import { COMMAND_LIMIT_MS, Link, type LinkListener } from './link.js';
 import { Outage } from './outage.js';
 import { addressOf, addressOfMember, isCluster, isEnded, placeOf, stateOf, type RedisClient } from './redis-client.js';
-import { messageOf, neverSent, redacted, storeError } from './redis-errors.js';
+import { messageOf, neverSent, noAnswer, redacted, storeError } from './redis-errors.js';
 import { SentinelWatch } from './sentinel-watch.js';
 import { ServerClock } from './server-clock.js';
 import { TemplateWatch } from './template-watch.js';
@@ -263,9 +263,8 @@ export class RedisConnection implements LinkListener {
   private notReady(limitMs: number): LockStoreError {
     // The socket is open, so the server received the handshake or commands and does not respond.
     const open = this.client.status === 'connect' || this.client.status === 'ready';
-    const error = open
-      ? `Redis did not respond within ${limitMs} ms${this.trouble}.`
-      : `Redis is not connected${this.trouble || ` (${stateOf(this.client)})`}.`;
+    if (open) return noAnswer(limitMs, this.trouble, false);
+    const error = `Redis is not connected${this.trouble || ` (${stateOf(this.client)})`}.`;
     return new LockStoreError(error, true, { sent: false });
   }
 

@@ -95,6 +95,17 @@ export function redacted(text: string): string {
   return text.replace(/:\/\/[^@/\s]*@/g, '://***@').replace(/\.$/, '');
 }
 
+/** Whether the server does not know the script, so that its text must be sent. */
+export const isUnknownScript = (error: unknown): boolean => messageOf(error).startsWith('NOSCRIPT');
+
+/**
+ * The error of a command without an answer.
+ * @param trouble - what else is known about the connection, from ` (` on
+ * @param sent - whether the command may have reached the server
+ */
+export const noAnswer = (limitMs: number, trouble = '', sent = true): LockStoreError =>
+  new LockStoreError(`Redis did not respond within ${limitMs} ms${trouble}.`, true, { sent });
+
 export const isWrongType = (error: Error): boolean => error.message.includes('WRONGTYPE');
 
 /** Adds the names of the keys that hold a value of another type. Each key is read to find out. */
@@ -118,7 +129,7 @@ export async function namingKeys(error: Error, keys: readonly string[], client: 
 /** Limits the time for an answer, because the client waits without a limit. Rejects with a {@link LockStoreError}. */
 export function inTime<T>(answer: Promise<T>, limitMs: number, clock: Clock): Promise<T> {
   return new Promise((resolve, reject) => {
-    const expire = (): void => reject(new LockStoreError(`Redis did not respond within ${limitMs} ms.`, true));
+    const expire = (): void => reject(noAnswer(limitMs));
     // Answers that arrived while the event loop was blocked are processed first.
     const cancel = clock.after(limitMs, () => clock.nextTurn(expire));
     answer.then(resolve, (error: unknown) => reject(storeError(error))).finally(cancel);

@@ -1,16 +1,13 @@
 import type { Redis } from 'ioredis';
 import type { LuaScript, LuaText } from '../lua-script.js';
 import type { RedisConnection } from './redis-connection.js';
-import { messageOf, storeError } from './redis-errors.js';
+import { isUnknownScript, storeError } from './redis-errors.js';
 import type { RedisKeys } from './redis-keys.js';
 import { unknownReply } from '../reply-checks.js';
 import { evalsha, takesWritten, written } from './written-command.js';
 import type { Acknowledging } from './acknowledged.js';
 import { Timer } from '../../runtime/timers.js';
 import type { Command } from './command.js';
-
-/** Whether the server does not know the script, so that its text must be sent. */
-export const isUnknownScript = (error: unknown): boolean => messageOf(error).startsWith('NOSCRIPT');
 
 /** Commands that are sent in one script call and share its answer. */
 export class ScriptCall extends Timer {
