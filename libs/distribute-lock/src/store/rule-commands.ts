@@ -26,8 +26,12 @@ import {
 import type { ReplyWord } from './protocol/reply.js';
 import { isCount, isFencingToken, isFlag, isLeftMs, isTokenBeside } from './reply-checks.js';
 
-/** A command of the rules: what it says, and what its reply means. Redis and the memory of a process share it. */
+/** The rule that executes a command: `runLocks`, `runReadWrites` or `runSemaphores`. */
+export type RuleName = 'locks' | 'readWrites' | 'semaphores';
+
+/** A command of the rules: which rule executes it, what it says, and what its reply means. Redis and memory share it. */
 export interface RuleCommand<Request extends LockName, Answer> {
+  rule(request: Request): RuleName;
   /** @param deadlineMs - on the server's clock; a later execution grants nothing. 0 for none */
   text(request: Request, deadlineMs: number): string;
   /**
@@ -41,7 +45,13 @@ export interface RuleCommand<Request extends LockName, Answer> {
 const [STOOD, ADJACENT, OTHER_KIND, APART] = [0, 1, 2, 3];
 const PLACES: readonly unknown[] = [STOOD, ADJACENT, OTHER_KIND, APART];
 
+function ruleOfKind({ kind = 'exclusive' }: LockName): RuleName {
+  if (kind === 'semaphore') return 'semaphores';
+  return kind === 'exclusive' ? 'locks' : 'readWrites';
+}
+
 export const ACQUIRE: RuleCommand<AcquireRequest, AcquireAnswer> = {
+  rule: (request) => (request.steal === true ? 'readWrites' : ruleOfKind(request)),
   text: ({ ownerToken, ttlMs, wait, block, steal }, deadlineMs) =>
     `${steal === true ? 's' : wait ? 'w' : 'a'} ${ownerToken} ${ttlMs} ${block} ${deadlineMs}`,
   meaning(request, code, x, y, resent) {
@@ -88,7 +98,7 @@ function queuedForPermits(code: ReplyWord, remainingMs: number, place: ReplyWord
 const isWaiting = ({ kind }: LockName, word: ReplyWord): word is number =>
   kind === 'semaphore' ? isFlag(word) : isCount(word);
 
-/** Exclusive locks, all or none. */
+/** The text of the command that acquires several exclusive locks, all or none. */
 export const allText = (requests: readonly AcquireRequest[], deadlineMs: number): string =>
   [requests[0].ttlMs, deadlineMs, ...requests.map(({ ownerToken }) => ownerToken)].join(' ');
 
@@ -108,6 +118,7 @@ export function allAnswer(
 const again = ({ kind, next, grantOwn }: ReleaseRequest) => next ?? (kind === 'semaphore' ? undefined : grantOwn);
 
 export const RELEASE: RuleCommand<ReleaseRequest, ReleaseAnswer> = {
+  rule: ruleOfKind,
   text(request, deadlineMs) {
     const attempt = again(request);
     if (attempt === undefined) return `d ${request.ownerToken}`;
@@ -139,6 +150,7 @@ function grantedNext(
 }
 
 export const RENEW: RuleCommand<RenewRequest, RenewAnswer> = {
+  rule: ruleOfKind,
   text: ({ ownerToken, ttlMs, exact }) => `n ${ownerToken} ${ttlMs}${exact === true ? ' =' : ''}`,
   meaning({ exact }, code, x, _, resent) {
     const answer = renewed(code, x);
@@ -150,6 +162,7 @@ export const RENEW: RuleCommand<RenewRequest, RenewAnswer> = {
 
 /** Converts a write lock into a read lock and admits the waiting readers. The lease never becomes shorter. */
 export const DOWNGRADE: RuleCommand<DowngradeRequest, RenewAnswer> = {
+  rule: () => 'readWrites',
   text: ({ ownerToken, ttlMs, readToken }) => `g ${ownerToken} ${ttlMs} ${readToken}`,
   meaning: (_, code, x) => renewed(code, x),
 };
@@ -160,6 +173,7 @@ function renewed(code: ReplyWord, x: ReplyWord): RenewAnswer | undefined {
 }
 
 export const MOVE: RuleCommand<MoveRequest, MoveAnswer> = {
+  rule: ({ kind }) => (kind === 'semaphore' ? 'semaphores' : 'readWrites'),
   text: ({ ownerToken, ttlMs, to }, deadlineMs) => `m ${ownerToken} ${ttlMs} ${to} ${deadlineMs}`,
   meaning(request, code, x, y) {
     if (code === LOST) return isFlag(x) ? { outcome: 'lost', taken: x === 1 } : undefined;

@@ -1,4 +1,4 @@
-import { kindOfToken, processOf, type TokenKind } from '../../runtime/owner-token.js';
+import { processOf } from '../../runtime/owner-token.js';
 import { DELEGATED, FREE, GRANTED, REFUSED } from '../protocol/reply-codes.js';
 import type {
   AcquireAllAnswer,
@@ -16,7 +16,17 @@ import type {
   RenewRequest,
 } from '../lock-store.js';
 import { stateOfValue } from '../lock-value.js';
-import { ACQUIRE, allAnswer, allText, DOWNGRADE, MOVE, RELEASE, RENEW, type RuleCommand } from '../rule-commands.js';
+import {
+  ACQUIRE,
+  allAnswer,
+  allText,
+  DOWNGRADE,
+  MOVE,
+  RELEASE,
+  RENEW,
+  type RuleCommand,
+  type RuleName,
+} from '../rule-commands.js';
 import type { Replies } from '../protocol/reply.js';
 import { runDeleteForeign } from '../protocol/delete-foreign.js';
 import { runLocks } from '../protocol/locks.js';
@@ -58,8 +68,7 @@ export class MemoryLocks {
 
   /** @param counted - whether fencing tokens may be incremented if the lock has no holder and no waiter */
   acquire(request: AcquireRequest, counted = false): AcquireAnswer {
-    const kind = request.steal === true ? 'read' : kindOfToken(request.ownerToken);
-    return this.run(ACQUIRE, request, kind, counted ? ' +' : '');
+    return this.run(ACQUIRE, request, counted ? ' +' : '');
   }
 
   acquireAll(requests: readonly AcquireRequest[]): AcquireAllAnswer {
@@ -77,11 +86,11 @@ export class MemoryLocks {
   }
 
   downgrade(request: DowngradeRequest): RenewAnswer {
-    return this.run(DOWNGRADE, request, 'read');
+    return this.run(DOWNGRADE, request);
   }
 
   move(request: MoveRequest): MoveAnswer {
-    return this.run(MOVE, request, request.kind === 'semaphore' ? 'semaphore' : 'read');
+    return this.run(MOVE, request);
   }
 
   /** Deletes the lock of a foreign client if its value is unchanged. */
@@ -106,20 +115,15 @@ export class MemoryLocks {
     return this.server.call('ZRANGE', leases, `(${Math.floor(this.host.now())}`, '+inf', 'BYSCORE');
   }
 
-  private run<R extends LockName, A>(
-    command: RuleCommand<R, A>,
-    request: R,
-    kind = kindOfToken(request.ownerToken),
-    mark = '',
-  ): A {
-    const reply = this.reply(kind, request.key, command.text(request, NO_DEADLINE) + mark);
+  private run<R extends LockName, A>(command: RuleCommand<R, A>, request: R, mark = ''): A {
+    const reply = this.reply(command.rule(request), request.key, command.text(request, NO_DEADLINE) + mark);
     const [code, x, y] = reply;
     return expected(reply, command.meaning(request, code, x, y, false));
   }
 
-  private reply(kind: TokenKind, key: string, text: string): Replies {
-    if (kind === 'semaphore') return this.call(runSemaphores, [key, ...NAMES.permits(key)], text);
-    if (kind === 'exclusive') {
+  private reply(rule: RuleName, key: string, text: string): Replies {
+    if (rule === 'semaphores') return this.call(runSemaphores, [key, ...NAMES.permits(key)], text);
+    if (rule === 'locks') {
       const reply = this.call(runLocks, [key, NAMES.queue(key)], text);
       if (reply[0] !== DELEGATED) return reply;
     }

@@ -4,9 +4,9 @@ import { FENCE_TOO_LOW, MEMBERS, NO_VOTE, OTHER_COUNT, TOO_LATE, VOTE, VOTED_BEF
 import { REPLY_WORDS } from '../redis/command.js';
 import { COMMAND_LIMIT_MS, type Link } from '../redis/link.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
-import { isUnknownScript, storeError, isWrongType, namingKeys } from '../redis/redis-errors.js';
+import { isUnknownScript, storeError, isWrongType, namingKeys, unknownReply } from '../redis/redis-errors.js';
 import { RedisKeys } from '../redis/redis-keys.js';
-import { isCount, isFencingToken, isLeftMs, unknownReply } from '../reply-checks.js';
+import { isCount, isFencingToken, isLeftMs } from '../reply-checks.js';
 import type { RedisOptions } from 'ioredis';
 import type { CredentialsSource } from '../redis/credentials.js';
 import { Inbox } from '../redis/messages/inbox.js';

@@ -4,8 +4,8 @@ import { LockStoreError } from '../lock-store.js';
 import { REPLY_WORDS } from './command.js';
 import { isCluster, type RedisClient } from './redis-client.js';
 import type { RedisConnection } from './redis-connection.js';
-import { isRedirection } from './redis-errors.js';
-import { isCount, unknownReply } from '../reply-checks.js';
+import { isRedirection, unknownReply } from './redis-errors.js';
+import { isCount } from '../reply-checks.js';
 
 /** Number of replicas that must acknowledge a grant before it counts, and the time limit for them. */
 export interface AckSettings {

@@ -20,9 +20,10 @@ import {
   isWrongType,
   noAnswer,
   namingKeys,
+  unknownReply,
 } from './redis-errors.js';
 import { COMMAND_LIMIT_MS, LIMIT_STEP_MS } from './link.js';
-import { isCount, isFencingToken, unknownReply } from '../reply-checks.js';
+import { isCount, isFencingToken } from '../reply-checks.js';
 
 /** Maximum number of locks in one script call. Bounds the time for which the script blocks the server. */
 const MOST_LOCKS = 64;

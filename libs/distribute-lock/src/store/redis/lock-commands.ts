@@ -14,7 +14,7 @@ export class SingleKeyCommand<Request extends LockName, Answer> extends Answered
   private readonly epoch: number;
 
   constructor(
-    private readonly rule: RuleCommand<Request, Answer>,
+    private readonly command: RuleCommand<Request, Answer>,
     protected readonly request: Request,
     private readonly names: RedisKeys,
     private readonly connection: RedisConnection,
@@ -26,16 +26,16 @@ export class SingleKeyCommand<Request extends LockName, Answer> extends Answered
   }
 
   textUntil(deadlineMs: number): string {
-    return this.rule.text(this.request, deadlineMs);
+    return this.command.text(this.request, deadlineMs);
   }
 
   override addKeys(keys: string[]): void {
-    if (this.request.kind === 'semaphore') keys.push(this.lockKey, ...this.names.permits(this.lockKey));
+    if (this.command.rule(this.request) === 'semaphores') keys.push(this.lockKey, ...this.names.permits(this.lockKey));
     else super.addKeys(keys);
   }
 
   answered(code: number, x: ReplyWord, y: ReplyWord): boolean {
-    const answer = this.rule.meaning(this.request, code, x, y, this.connection.epoch !== this.epoch);
+    const answer = this.command.meaning(this.request, code, x, y, this.connection.epoch !== this.epoch);
     return answer !== undefined && this.found(answer);
   }
 

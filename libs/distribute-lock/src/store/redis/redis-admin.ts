@@ -4,10 +4,10 @@ import { deleteForeignScript } from '../generated/lua-scripts.js';
 import { takeAway } from '../lock-admin.js';
 import type { LockState } from '../lock-store.js';
 import { stateOfValue } from '../lock-value.js';
-import { inTime, storeError } from './redis-errors.js';
+import { inTime, storeError, unknownReply } from './redis-errors.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
-import { isCount, isFlag, isLeftMs, unknownReply } from '../reply-checks.js';
+import { isCount, isFlag, isLeftMs } from '../reply-checks.js';
 import { isCluster, type RedisClient } from './redis-client.js';
 
 /** Limit for a request of an operator. */

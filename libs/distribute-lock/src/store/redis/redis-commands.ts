@@ -5,7 +5,6 @@ import type {
   AcquireAnswer,
   AcquireRequest,
   DowngradeRequest,
-  LockKind,
   LockName,
   LockStore,
   MoveAnswer,
@@ -15,7 +14,7 @@ import type {
   RenewAnswer,
   RenewRequest,
 } from '../lock-store.js';
-import { DOWNGRADE, MOVE, RELEASE, RENEW, type RuleCommand } from '../rule-commands.js';
+import { ACQUIRE, DOWNGRADE, MOVE, RELEASE, RENEW, type RuleCommand, type RuleName } from '../rule-commands.js';
 import { Acknowledging, type AckSettings } from './acknowledged.js';
 import type { Command } from './command.js';
 import { CommandBatch } from './command-batch.js';
@@ -77,39 +76,38 @@ export class RedisCommands {
   }
 
   acquire(request: AcquireRequest): PromiseLike<AcquireAnswer> {
-    const command = new AcquireCommand(request, this.keys, this.connection, this.waits);
-    return this.add(request.steal === true ? 'write' : request.kind, command);
+    return this.add(ACQUIRE.rule(request), new AcquireCommand(request, this.keys, this.connection, this.waits));
   }
 
   release(request: ReleaseRequest): PromiseLike<ReleaseAnswer> {
     if (request.next !== undefined) this.waits(request.next.ownerToken, this.keys.lock(request.key));
-    return this.send(RELEASE, request, request.kind);
+    return this.send(RELEASE, request);
   }
 
   renew(request: RenewRequest): PromiseLike<RenewAnswer> {
-    return this.send(RENEW, request, request.kind);
+    return this.send(RENEW, request);
   }
 
   downgrade(request: DowngradeRequest): PromiseLike<RenewAnswer> {
-    return this.send(DOWNGRADE, request, 'write');
+    return this.send(DOWNGRADE, request);
   }
 
   move(request: MoveRequest): PromiseLike<MoveAnswer> {
-    return this.send(MOVE, request, request.kind === 'semaphore' ? 'semaphore' : 'write');
+    return this.send(MOVE, request);
   }
 
   close(): void {
     this.connection.close();
   }
 
-  private send<R extends LockName, A>(rule: RuleCommand<R, A>, request: R, kind: LockKind | undefined): PromiseLike<A> {
-    return this.add(kind, new SingleKeyCommand(rule, request, this.keys, this.connection));
+  private send<R extends LockName, A>(command: RuleCommand<R, A>, request: R): PromiseLike<A> {
+    return this.add(command.rule(request), new SingleKeyCommand(command, request, this.keys, this.connection));
   }
 
-  /** Exclusive commands use the fast script, which delegates commands that concern readers. */
-  private add<C extends Command>(kind: LockKind | undefined, command: C): C {
-    if (kind === undefined || kind === 'exclusive') this.exclusive.add(command);
-    else if (kind === 'semaphore') this.semaphores.add(command);
+  /** The script for exclusive locks is the fast one. It delegates commands that concern readers. */
+  private add<C extends Command>(rule: RuleName, command: C): C {
+    if (rule === 'locks') this.exclusive.add(command);
+    else if (rule === 'semaphores') this.semaphores.add(command);
     else this.addReadWrite(command);
     return command;
   }

@@ -135,3 +135,23 @@ export function inTime<T>(answer: Promise<T>, limitMs: number, clock: Clock): Pr
     answer.then(resolve, (error: unknown) => reject(storeError(error))).finally(cancel);
   });
 }
+
+/** A Redis status such as OK or QUEUED. Other text may contain secrets. */
+const STATUS = /^[A-Z]{1,16}$/;
+
+/**
+ * The error of a reply that no script of this library sends, for example `QUEUED` to a client inside `MULTI`. The
+ * command may have taken effect, so it is undone. The message contains no owner token.
+ */
+export function unknownReply(reply: unknown): LockStoreError {
+  return new LockStoreError(`Redis gave a reply that this library does not know: ${shown(reply)}.`, true);
+}
+
+function shown(reply: unknown): string {
+  if (reply === null || reply === undefined) return 'nothing';
+  if (typeof reply === 'number') return `the number ${reply}`;
+  if (typeof reply === 'string') return STATUS.test(reply) ? `"${reply}"` : `a text of ${reply.length} characters`;
+  if (!Array.isArray(reply)) return `a value of the type ${typeof reply}`;
+  const code: unknown = reply[0];
+  return `a list of ${reply.length} values${typeof code === 'number' ? ` with the code ${code}` : ''}`;
+}

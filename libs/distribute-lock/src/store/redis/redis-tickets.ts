@@ -4,9 +4,9 @@ import { markOf, ticketRecord } from '../ticket-record.js';
 import { COMMAND_LIMIT_MS } from './link.js';
 import type { RedisCommands } from './redis-commands.js';
 import type { RedisConnection } from './redis-connection.js';
-import { inTime, storeError } from './redis-errors.js';
+import { inTime, storeError, unknownReply } from './redis-errors.js';
 import type { RedisKeys } from './redis-keys.js';
-import { isLeftMs, unknownReply } from '../reply-checks.js';
+import { isLeftMs } from '../reply-checks.js';
 
 /** Leases that travel, on one Redis primary or in a Cluster. Calls for tickets are rare, so their records use plain commands. */
 export class RedisTickets implements LeaseTickets {

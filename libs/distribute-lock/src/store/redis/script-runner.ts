@@ -1,9 +1,8 @@
 import type { Redis } from 'ioredis';
 import type { LuaScript, LuaText } from '../lua-script.js';
 import type { RedisConnection } from './redis-connection.js';
-import { isUnknownScript, storeError } from './redis-errors.js';
+import { isUnknownScript, storeError, unknownReply } from './redis-errors.js';
 import type { RedisKeys } from './redis-keys.js';
-import { unknownReply } from '../reply-checks.js';
 import { evalsha, takesWritten, written } from './written-command.js';
 import type { Acknowledging } from './acknowledged.js';
 import { Timer } from '../../runtime/timers.js';
