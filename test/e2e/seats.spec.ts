@@ -137,6 +137,12 @@ describe('reservations of seats in two instances of the demo', () => {
     expect((await alice.post('/seats/cancel', body)).status).toBe(400);
   });
 
+  it('refuse a seat that is no number, and name the parameter', async () => {
+    const { status, text } = await alice.post('/seats/12A/reserve', {});
+    expect(status).toBe(400);
+    expect(text).toContain('seat must be a whole number');
+  });
+
   it.each([0, 99, 3_600_001, '1000'])('refuse a hold of %j ms', async (holdMs) => {
     expect((await alice.post('/seats/7/reserve', { holdMs })).status).toBe(400);
     expect(await ownerOf(7)).toBeNull();
