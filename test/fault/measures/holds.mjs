@@ -41,10 +41,9 @@ export const measuresOfHolds = [
     promise: 'P27',
     what: 'a hold begins when the store has answered its claim, not on the message of an offer',
     file: 'engine/acquiring.ts',
-    measure:
-      "attempt.offered = true;\n    attempt.awaitsMessage = false;\n    this.wakeUps.wake({ reason: 'due', attempt });",
+    measure: "attempt.wasOffered();\n    this.wakeUps.wake({ reason: 'due', attempt });",
     without:
-      'attempt.offered = true; this.won(attempt, this.newGrant(attempt.list.state, attempt.ownerToken, attempt.list.first!.plan.ttlMs, this.context.clock.now(), 1, 1, 0));',
+      'attempt.wasOffered(); this.won(attempt, this.newGrant(attempt.list.state, attempt.ownerToken, attempt.list.first!.plan.ttlMs, this.context.clock.now(), 1, 1, 0));',
     test: ['blocked-at-begin', 'keeps an exclusive lock while another process waits'],
   },
   {

@@ -24,17 +24,17 @@ export const measuresOfLateEffects = [
   {
     promise: 'P6',
     what: 'an attempt that was queued once is undone, although its last command did not wait',
-    file: 'engine/attempts.ts',
-    measure: ' && !attempt.queued',
-    without: '',
+    file: 'engine/attempt-state.ts',
+    measure: "return this.inStore === 'queued' || this.inStore === 'placed';",
+    without: "return this.inStore === 'placed';",
     test: ['simulation/histories-2', 'keeps every rule in 25000 histories'],
   },
   {
     promise: 'P6',
     what: '... and so is one whose place only a release has requested',
-    file: 'engine/attempts.ts',
-    measure: ' && !attempt.placed',
-    without: '',
+    file: 'engine/attempt-state.ts',
+    measure: "return this.inStore === 'queued' || this.inStore === 'placed';",
+    without: "return this.inStore === 'queued';",
     test: ['engine/leaving-waiters', 'leaves the queue although no answer has reported the place'],
   },
   {

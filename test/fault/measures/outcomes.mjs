@@ -6,8 +6,9 @@ export const measuresOfOutcomes = [
   {
     promise: 'P24',
     what: 'an attempt without a valid reply does not know a holder',
-    file: 'engine/key-state.ts',
-    measure: 'return this.answered && !this.inFlight && !this.offered && this.lastError === undefined;',
+    file: 'engine/attempt-state.ts',
+    measure:
+      "return this.phase === 'idle' && this.answered && this.offer !== 'offered' && this.lastError === undefined;",
     without: 'return true;',
     test: ['known-holder', 'when Redis does not respond while callers wait for an exclusive lock'],
   },

@@ -7,7 +7,7 @@ export const measuresOfRetries = [
     what: 'an attempt of which no command was sent is not undone',
     file: 'engine/acquiring.ts',
     measure: 'if (mayTakeEffect(error)) {',
-    without: 'if (mayTakeEffect(error) || attempt.inFlight === false) {',
+    without: 'if (mayTakeEffect(error) || !attempt.delayed) {',
     test: ['sockets/retries', 'costs nothing while the connection is refused'],
   },
   {

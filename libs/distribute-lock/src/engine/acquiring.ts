@@ -58,7 +58,7 @@ export class Acquiring {
   answered(command: AttemptCommand, answer: AcquireAnswer): void {
     const { attempt } = command;
     const { sharesHeartbeat, state } = attempt.list;
-    attempt.inFlight = false;
+    attempt.commandEnded();
     if (sharesHeartbeat) state.heartbeatError = undefined;
     if (answer.resent === true) this.resent(attempt);
     if (answer.outcome === 'granted') {
@@ -93,7 +93,7 @@ export class Acquiring {
    */
   won(attempt: Attempt, grant: Grant, begins = true): void {
     const { attempts, wakeUps } = this;
-    attempt.sent = true;
+    attempt.wasExecuted();
     if (attempt.over) return attempts.undo(attempt);
     const { list } = attempt;
     if (list.first === undefined) return attempts.abandon(attempt);
@@ -127,8 +127,7 @@ export class Acquiring {
 
   /** Repeats the command, which the store answers with a fresh lease for the same token. */
   private claimAgain(attempt: Attempt): void {
-    attempt.lateGrants += 1;
-    attempt.awaitsMessage = false;
+    attempt.wasGrantedLate();
     const { first } = attempt.list;
     // The event loop was blocked for longer than the limit of the call.
     if (first?.isScheduled === false) this.context.timers.add(first, MOST_LATE_MS);
@@ -143,8 +142,7 @@ export class Acquiring {
 
   /** A message or an answer says that the store offers the lock to the attempt: the process claims it, and its caller begins on the reply. */
   offered(attempt: Attempt): void {
-    attempt.offered = true;
-    attempt.awaitsMessage = false;
+    attempt.wasOffered();
     this.wakeUps.wake({ reason: 'due', attempt });
   }
 
@@ -153,9 +151,7 @@ export class Acquiring {
       if (answer.outcome === 'queued' || answer.resent === true) this.attempts.undo(attempt);
       return;
     }
-    attempt.failures = 0;
-    attempt.sent = attempt.answered = true;
-    attempt.lastError = undefined;
+    attempt.wasRefused();
     if (answer.outcome === 'queued') return this.queued(attempt, answer);
     const { list } = attempt;
     this.wakeUps.wake({ reason: 'contended', list, leftMs: answer.remainingMs });
@@ -173,8 +169,7 @@ export class Acquiring {
     const isNew = !attempt.queued;
     if (stood === false && !adjacent) state.placedApart(attempt);
     const { speaksForAll } = attempt;
-    attempt.answered = attempt.queued = true;
-    attempt.speaksForAll = false;
+    attempt.wasQueued();
     this.sleep(attempt, isNew, remainingMs, foreign);
     if (sharesHeartbeat && speaksForAll) this.heartbeatAnswered(state, isNew || stood !== false);
     const offered = ownToken === undefined ? undefined : state.attemptOf(ownToken);
@@ -207,10 +202,10 @@ export class Acquiring {
   }
 
   failed(attempt: Attempt, error: Error): void {
-    attempt.inFlight = false;
-    attempt.awaitsMessage = false;
+    attempt.commandEnded();
+    attempt.awaitMessage(false);
     if (mayTakeEffect(error)) {
-      attempt.sent = true;
+      attempt.wasExecuted();
       attempt.finalUndoAt = finalUndoAt(this.context.clock.now());
     }
     if (attempt.over) {

@@ -52,17 +52,16 @@ export class Attempts {
   /** Sends the attempt for the first time, or again. */
   send(attempt: Attempt, now?: number): void {
     const { list } = attempt;
-    if (attempt.over || attempt.inFlight || list.first === undefined) return;
-    attempt.inFlight = true;
+    if (!attempt.idle || list.first === undefined) return;
     const unready = list.waits ? this.context.inbox.ready() : undefined;
     if (unready === undefined || list.patient < list.size) this.sendNow(attempt, list, now);
     else this.sendAfter(attempt, unready);
   }
 
   private sendAfter(attempt: Attempt, unready: Promise<void>): void {
-    attempt.held = true;
+    attempt.wasDelayed();
     const send = (): void => {
-      if (attempt.held) this.hurry(attempt);
+      if (attempt.delayed) this.hurry(attempt);
     };
     const late = new Alarm(send);
     this.context.timers.add(late, MOST_UNREADY_MS);
@@ -74,22 +73,20 @@ export class Attempts {
 
   /** Sends the attempt now, for a non-waiting caller: neither the subscription nor the back-off after a failure delays it. */
   hurry(attempt: Attempt): void {
-    if (!attempt.held) return this.send(attempt);
-    attempt.held = false;
+    if (!attempt.delayed) return this.send(attempt);
     this.sendNow(attempt, attempt.list);
   }
 
   private sendNow(attempt: Attempt, list: WaitList, sentAt = this.context.clock.now()): void {
     const { first, state } = list;
-    if (attempt.over || first === undefined) return;
+    if (first === undefined) return;
     this.context.timers.remove(attempt);
     const { options, steal } = first.call;
     const { kind } = options;
     const { ownerToken } = attempt;
     const ttlMs = state.ttlMsOf(list);
-    attempt.ttlMs = ttlMs;
     const block = Math.min(list.size, MOST_NUMBERS);
-    attempt.wasSent(Math.floor(sentAt));
+    attempt.wasSent(ttlMs, Math.floor(sentAt));
     const request = { key: state.key, ownerToken, kind, ttlMs, wait: list.waits, block, ...(steal && { steal }) };
     whenAnswered(this.context.store.acquire(request), this.listener(attempt, ttlMs, block, sentAt));
   }
@@ -123,9 +120,10 @@ export class Attempts {
 
   /** Ends the attempt without a grant. Undoes it if a command may have been sent, also while one is in flight. */
   abandon(attempt: Attempt): void {
+    const { mayTakeEffect } = attempt;
     this.context.timers.remove(attempt);
     this.end(attempt);
-    if (attempt.sent || (attempt.inFlight && !attempt.held)) this.undo(attempt);
+    if (mayTakeEffect) this.undo(attempt);
   }
 
   abandonAll(list: WaitList): void {
@@ -134,7 +132,7 @@ export class Attempts {
 
   /** Ends an attempt whose latest command was not queued. An earlier command may still occupy a place. */
   endRefused(attempt: Attempt): void {
-    if (attempt.finalUndoAt === 0 && !attempt.queued && !attempt.placed) this.end(attempt);
+    if (attempt.finalUndoAt === 0 && !attempt.mayBeQueued) this.end(attempt);
     else this.abandon(attempt);
   }
 

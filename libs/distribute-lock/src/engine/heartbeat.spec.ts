@@ -1,15 +1,14 @@
 import { ManualClock } from '../../../../test/support/manual-clock.js';
 import { Timers } from '../runtime/timers.js';
 import { HEARTBEAT_MS, SharedHeartbeat } from './heartbeat.js';
-import type { Attempt, KeyState } from './key-state.js';
+import { Attempt, type KeyState, type WaitList } from './key-state.js';
 
 describe('SharedHeartbeat', () => {
   function make(...tokens: string[]) {
     const clock = new ManualClock();
     const sent: string[] = [];
-    const waiting = tokens.map(
-      (ownerToken) => ({ ownerToken, speaksForAll: false, over: false, lastSentAt: clock.now() }) as Attempt,
-    );
+    const waiting = tokens.map((ownerToken) => new Attempt({} as WaitList, ownerToken, 0, () => undefined));
+    for (const attempt of waiting) attempt.lastSentAt = clock.now();
     const state = {
       get longestQueued() {
         return waiting[0];
@@ -27,7 +26,7 @@ describe('SharedHeartbeat', () => {
     heartbeat.within(HEARTBEAT_MS);
     const leave = (index: number): void => {
       const [attempt] = waiting.splice(index, 1);
-      attempt.over = true;
+      attempt.end();
       heartbeat.left(attempt);
     };
     return { clock, sent, waiting, heartbeat, leave };

@@ -15,12 +15,13 @@ const POLL_MS = 250;
 /** After what time an attempt is sent again that is queued behind a lease with `leftMs` left. Records what it waits for. */
 export function sleepMs({ random, inbox }: EngineContext, attempt: Attempt, leftMs: number, foreign: boolean): number {
   if (foreign || !inbox.open) {
-    attempt.awaitsMessage = false;
+    attempt.awaitMessage(false);
     return POLL_MS * (0.4 + 0.6 * random());
   }
   const heartbeat = HEARTBEAT_MS * (1 - HEARTBEAT_JITTER + 2 * HEARTBEAT_JITTER * random());
-  attempt.awaitsMessage = leftMs < 0 || heartbeat <= leftMs;
-  return attempt.awaitsMessage ? heartbeat : leftMs + 1;
+  const messageComes = leftMs < 0 || heartbeat <= leftMs;
+  attempt.awaitMessage(messageComes);
+  return messageComes ? heartbeat : leftMs + 1;
 }
 
 /**

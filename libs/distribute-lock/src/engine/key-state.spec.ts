@@ -1,8 +1,7 @@
 import { LOCK_DEFAULTS } from '../options/lock-options.js';
-import { Attempt, type KeyState, Waiter, WaitList } from './key-state.js';
+import { type KeyState, Waiter, WaitList } from './key-state.js';
 
 const list = (): WaitList => new WaitList({} as KeyState, false);
-const attempt = (): Attempt => new Attempt(list(), 'token', 0, () => undefined);
 
 function waiter(waitMs = 1_000): Waiter {
   const call = { key: 'k', name: 'unit', scoped: false, options: { ...LOCK_DEFAULTS, waitMs } };
@@ -46,34 +45,5 @@ describe('A wait list', () => {
     waiters.remove(leaving);
     waiters.remove(patient);
     expect([waiters.size, waiters.patient, waiters.waits]).toEqual([1, 0, false]);
-  });
-});
-
-describe('An attempt', () => {
-  it('records how its latest command gets the lock, if it does', () => {
-    const first = attempt();
-    first.wasSent(10);
-    expect(first.path).toBeUndefined();
-    first.queued = true;
-    first.wasSent(20);
-    expect(first.path).toBe('heartbeat');
-    first.holderEndsAt = 25;
-    first.wasSent(30);
-    expect(first.path).toBe('expiry');
-    first.offered = true;
-    first.wasSent(40);
-    expect([first.path, first.offered]).toEqual(['message', false]);
-  });
-
-  it('knows a holder only from an answer', () => {
-    const sent = attempt();
-    expect(sent.seesHolder).toBe(false);
-    sent.answered = true;
-    expect(sent.seesHolder).toBe(true);
-    sent.inFlight = true;
-    expect(sent.seesHolder).toBe(false);
-    sent.inFlight = false;
-    sent.lastError = new Error('no answer');
-    expect(sent.seesHolder).toBe(false);
   });
 });

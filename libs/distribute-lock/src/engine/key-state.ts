@@ -1,11 +1,10 @@
-import type { LockHandOver } from '../channels.js';
 import { addAbortListener, removeAbortListener, type AbortListener } from './abort-listeners.js';
+import { AttemptState } from './attempt-state.js';
 import type { Grant, Holder } from './lease/grant.js';
 import type { LeaseHandle } from './lease/lease-handle.js';
 import { type LifetimePlan, planOf } from './lease/lifetime-plan.js';
 import type { LockCall } from './lease/lock-call.js';
 import type { TokenKind } from '../runtime/owner-token.js';
-import { Retry } from '../runtime/retries.js';
 import { Timer } from '../runtime/timers.js';
 
 /** A caller that has no lease yet. It is settled once. */
@@ -57,41 +56,7 @@ export class Waiter extends Timer implements AbortListener {
  * One request of this process for a key: an owner token, the same for all its re-sends, and what is known of it.
  * It belongs to the wait list, not to one caller. An attempt that is over is never reused; the next one has a new token.
  */
-export class Attempt extends Retry {
-  inFlight = false;
-  /** The attempt waits for the subscription before it is sent. */
-  held = false;
-  /** A message offered the lock to this token: the process must claim it. */
-  offered = false;
-  /** How the latest command gets the lock, if it does; `undefined` while no holder is known. */
-  path: LockHandOver | undefined = undefined;
-  /** Another process waits behind this attempt, so its grant starts as contended. */
-  contended = false;
-  /** It is queued behind a lease that has not ended, so a message announces its grant. */
-  awaitsMessage = false;
-  over = false;
-  /** A command was sent, or may have been. Otherwise nothing needs to be undone. */
-  sent = false;
-  /** An undo that is sent at or after this time is final; 0 while every command was answered. */
-  finalUndoAt = 0;
-  /** The store reported that the attempt is queued. */
-  queued = false;
-  /** A release named it as the next attempt, so the store may have queued it. */
-  placed = false;
-  /** How many grants came too late, so that the command was repeated; see {@link MOST_LATE_ANSWERS}. */
-  lateGrants = 0;
-  /** When the last command was sent. */
-  lastSentAt = 0;
-  /** The shared heartbeat sent it, so its answer counts for all attempts of the key. */
-  speaksForAll = false;
-  /** The store has answered at least once, so it is known whether the lock is held. */
-  answered = false;
-  /** The ttl that the last command requested. */
-  ttlMs = 0;
-  lastError: Error | undefined = undefined;
-  /** The earliest end of the lease in front, as of the last `queued` answer; -1 when unknown. */
-  holderEndsAt = -1;
-
+export class Attempt extends AttemptState {
   constructor(
     /** Another one after {@link KeyState.placedApart}. */
     public list: WaitList,
@@ -100,23 +65,6 @@ export class Attempt extends Retry {
     private readonly again: (attempt: Attempt) => void,
   ) {
     super();
-  }
-
-  /** The latest answer said that another process holds the lock. Unknown while a command is in flight or after a failure. */
-  get seesHolder(): boolean {
-    return this.answered && !this.inFlight && !this.offered && this.lastError === undefined;
-  }
-
-  /** A command is sent. */
-  wasSent(now: number): void {
-    // The lease in front has ended without a message, as far as the latest answer shows.
-    const hasExpired = this.lastSentAt > 0 && this.holderEndsAt >= 0 && now >= this.holderEndsAt;
-    // The grant has been reported.
-    if (this.lateGrants > 0) this.path = undefined;
-    else if (this.offered) this.path = 'message';
-    else if (this.queued) this.path = hasExpired ? 'expiry' : 'heartbeat';
-    this.offered = false;
-    this.lastSentAt = now;
   }
 
   due(): void {
@@ -366,7 +314,7 @@ export abstract class KeyState {
 
   /** The attempt ends, with a grant or without. */
   end(attempt: Attempt): void {
-    attempt.over = true;
+    attempt.end();
     attempt.list.end(attempt);
     this.singles?.delete(attempt.ownerToken);
   }

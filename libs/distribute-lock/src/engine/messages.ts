@@ -81,7 +81,7 @@ export class Messages implements LockStoreListener {
   resubscribed(): void {
     this.context.inbox.changed(true);
     for (const attempt of this.attempts()) {
-      attempt.awaitsMessage = false;
+      attempt.awaitMessage(false);
       this.acquiring.wakeUps.wake({ reason: 'due', attempt });
     }
   }

@@ -298,8 +298,7 @@ class OneCommand {
     const nonWaiting = { ...call, options: { ...call.options, waitMs: 0 } };
     const list = this.keys.newCaller(nonWaiting, resolve, reject);
     const attempt = this.acquiring.attempts.create(list);
-    attempt.inFlight = true;
-    attempt.ttlMs = list.first!.plan.ttlMs;
+    attempt.wasSent(list.first!.plan.ttlMs, list.first!.since);
     return attempt;
   }
 
@@ -323,7 +322,7 @@ class OneCommand {
   private answered(attempt: Attempt, answer: AcquireAllAnswer, index: number, sentAt: number): void {
     const { list, ownerToken, ttlMs } = attempt;
     const { attempts, wakeUps } = this.acquiring;
-    attempt.inFlight = false;
+    attempt.commandEnded();
     if (answer.resent === true) this.acquiring.resent(attempt);
     if (answer.outcome === 'granted') {
       const fencingToken = answer.fencingTokens[index];

@@ -129,9 +129,7 @@ export class Releasing {
     const { kind } = lease.call.options;
     if (attempt !== undefined) {
       this.context.timers.remove(attempt);
-      attempt.inFlight = true;
-      attempt.answered = true; // this process held the lock until now
-      attempt.ttlMs = ttlMs;
+      attempt.wasSentByRelease(ttlMs);
       return this.context.store.release({
         key,
         ownerToken,
@@ -146,7 +144,7 @@ export class Releasing {
   /** @internal */
   released(release: Release, answer: ReleaseAnswer): void {
     const { lease, attempt } = release;
-    if (attempt !== undefined) attempt.inFlight = false;
+    attempt?.commandEnded();
     if (answer.outcome === 'lost' && this.isLoss(release, answer.resent))
       lease.lose({ reason: answer.taken === true ? 'taken' : 'deleted' });
     if (answer.outcome === 'granted') this.grantedNext(release, answer);
@@ -181,7 +179,7 @@ export class Releasing {
   }
 
   private notGranted({ state }: Release, attempt: Attempt, answer: ReleaseAnswer): void {
-    attempt.sent = attempt.placed = true;
+    attempt.wasPlaced();
     if (attempt.over) this.undo(state.key, attempt.ownerToken, attempt.ttlMs);
     else if (answer.outcome === 'queued') this.acquiring.queued(attempt, answer);
     else this.acquiring.wakeUps.wake({ reason: 'due', attempt });
