@@ -25,7 +25,14 @@ const REPLACED = new Map([
   ['keeper', 'the idea'],
   ['utils', 'the idea'],
   ['helpers', 'the idea'],
+  // These words had several meanings.
+  ['numbers', 'a block of fencing tokens, or what is counted'],
+  ['standing', 'the state, or the place in the queue'],
+  ['stood', 'kept its place'],
 ]);
+
+/** Options of other libraries. */
+const OF_OTHERS = new Set(['stringNumbers']);
 
 /** Words that names outside of the library do not contain either. */
 const DIALECT = new Set(['asked', 'asking', 'told', 'heard']);
@@ -34,6 +41,7 @@ const wordsOf = (name) => name.split(/[^a-zA-Z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[
 
 /** What is wrong with the words of a name; `undefined` if nothing is. */
 export function wordFault(name) {
+  if (OF_OTHERS.has(name)) return undefined;
   const word = wordsOf(name).find((each) => REPLACED.has(each.toLowerCase()));
   return word && `"${name}" contains "${word}": name ${REPLACED.get(word.toLowerCase())}`;
 }

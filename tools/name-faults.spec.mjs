@@ -37,11 +37,13 @@ describe('nameFaults', () => {
     ['a member', 'interface One { readonly toldOfLoss: true }'],
     ['a parameter', 'function one(mailbox: string): void {}'],
     ['a field of an object', 'const one = { heir: 1 };'],
+    ['a word that had several meanings', 'const fencingNumbers = [1];'],
   ])('rejects a replaced word in %s', (_, text) => {
     expect(faultsOf(text)).toEqual([expect.stringMatching(/^a\.ts:1: "\w+" contains /)]);
   });
 
   it('accepts uses of names of others, and words within words', () => {
+    expect(faultsOf('const client = { stringNumbers: false };')).toEqual([]);
     expect(faultsOf("import type { Asked } from 'other';\nconst masked: Asked['told'] = other.told;\n")).toEqual([]);
   });
 });

@@ -11,7 +11,7 @@ import type { Clock } from '../../libs/distribute-lock/src/runtime/clock.js';
 import { OwnerTokens } from '../../libs/distribute-lock/src/runtime/owner-token.js';
 import { AbandonedTokens } from '../../libs/distribute-lock/src/store/abandoned-tokens.js';
 import type { LockMessage, ReleaseAnswer } from '../../libs/distribute-lock/src/store/lock-store.js';
-import { FenceCounter, type NumbersRequest } from '../../libs/distribute-lock/src/store/redis/fence-counter.js';
+import { FenceCounter, type BlockRequest } from '../../libs/distribute-lock/src/store/redis/fence-counter.js';
 import { ServerClock } from '../../libs/distribute-lock/src/store/redis/server-clock.js';
 import { patch, type Restore } from './patch.js';
 
@@ -156,7 +156,7 @@ export const ENGINE_MUTANTS: Readonly<Record<string, () => Restore>> = {
       FenceCounter,
       'rises',
       (original) =>
-        function (this: FenceCounter, request: NumbersRequest, ...more: [number, number, number]) {
+        function (this: FenceCounter, request: BlockRequest, ...more: [number, number, number]) {
           if (!request.counted) original.call(this, request, ...more);
           return true;
         },

@@ -1,15 +1,15 @@
 import type { Grant } from '../../libs/distribute-lock/src/engine/lease/grant.js';
-import { SharedState } from '../../libs/distribute-lock/src/engine/shared.js';
+import { ReadState } from '../../libs/distribute-lock/src/engine/read.js';
 import { patch, type Restore } from './patch.js';
 
 /** Each removes one measure for readers and writers from the lock engine. */
 export const READ_WRITE_ENGINE_MUTANTS: Readonly<Record<string, () => Restore>> = {
   'a closed gate ignored by readers of the same process': () =>
     patch(
-      SharedState,
+      ReadState,
       'mayEnter',
       (original) =>
-        function (this: SharedState, grant: Grant, ...more: never[]) {
+        function (this: ReadState, grant: Grant, ...more: never[]) {
           const { contended } = grant;
           grant.contended = false;
           const answer = original.call(this, grant, ...more);
@@ -19,7 +19,7 @@ export const READ_WRITE_ENGINE_MUTANTS: Readonly<Record<string, () => Restore>> 
     ),
   'a reply that is older than the notice opens the gate': () =>
     patch(
-      SharedState,
+      ReadState,
       'contendedBy',
       () =>
         function (grant: Grant) {

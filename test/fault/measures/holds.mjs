@@ -73,7 +73,7 @@ export const measuresOfHolds = [
   {
     promise: 'P27',
     what: 'a reader enters after a late renewal only while two thirds of its ttl are left',
-    file: 'engine/shared.ts',
+    file: 'engine/read.ts',
     measure: 'return slow || grant.validUntil - now >= restMs(waiter.plan.ttlMs);',
     without: 'return true;',
     test: ['engine/pauses', 'admitted by a late renewal'],
@@ -81,7 +81,7 @@ export const measuresOfHolds = [
   {
     promise: 'P27',
     what: 'a reader enters after a downgrade only while two thirds of its ttl are left',
-    file: 'engine/shared.ts',
+    file: 'engine/read.ts',
     measure: '({ plan }) => grant!.validUntil - now >= restMs(plan.ttlMs)',
     without: '() => true',
     test: ['engine/pauses', 'a reader that waited for it, when the answer was late'],
@@ -131,7 +131,7 @@ export const measuresOfHolds = [
     what: 'renewal renews only what is held, and `lost` is final',
     file: 'engine/lease/watchdog.ts',
     measure:
-      'if (isLost(answer)) return grant.holder?.leaving === grant ? undefined : this.lose(grant, lossOfAnswer(answer));',
+      'if (isLost(answer)) return grant.holder?.replacing === grant ? undefined : this.lose(grant, lossOfAnswer(answer));',
     without: 'if (isLost(answer)) answer = 0;',
     test: ['notified-of-loss', 'when the key was deleted by hand'],
   },
@@ -262,7 +262,7 @@ export const measuresOfHolds = [
   {
     promise: 'P2',
     what: 'thousands of readers that enter together do not block the event loop',
-    file: 'engine/shared.ts',
+    file: 'engine/read.ts',
     measure: 'context.watchdog.joined(grant, Readers.of(lease), now);',
     without: 'context.watchdog.watch(grant, now);',
     test: ['engine/many-readers', 'enter and leave in a time that grows with their number'],
@@ -270,7 +270,7 @@ export const measuresOfHolds = [
   {
     promise: 'P2',
     what: '... nor when they leave together',
-    file: 'engine/shared.ts',
+    file: 'engine/read.ts',
     measure:
       'if (grant.ended || readers.needAtLeast(grant.endsAt - now - SHORTEN_TOLERANCE_MS, now)) return;\n    const needMs = readers.needMs(now);',
     without:

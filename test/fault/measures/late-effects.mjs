@@ -6,7 +6,7 @@ export const measuresOfLateEffects = [
     promise: 'P1',
     what: 'a grant whose downgrade may still be executed is not handed over in memory',
     file: 'engine/releasing.ts',
-    measure: 'lease.leaving === grant || ',
+    measure: 'lease.replacing === grant || ',
     without: '',
     test: downgrading('does not hand its grant over to the next caller'),
   },
@@ -14,7 +14,7 @@ export const measuresOfLateEffects = [
     promise: 'P2',
     what: 'a reply does not revive a reader whose own time has passed',
     file: 'engine/lease/watchdog.ts',
-    measure: 'grant.holder?.shared?.endOverdue(grant, now, 0);',
+    measure: 'grant.holder?.readers?.endOverdue(grant, now, 0);',
     without: '',
     test: [
       'engine/readers-with-own-options',

@@ -164,7 +164,7 @@ export const measuresOfWaiting = [
   {
     promise: 'P12',
     what: 'without messages, a reader enters in memory only within a heartbeat after an answer of the store',
-    file: 'engine/shared.ts',
+    file: 'engine/read.ts',
     measure: 'now - confirmedAt < HEARTBEAT_MS ||',
     without: 'confirmedAt > 0 ||',
     test: ['engine/without-messages', 'readers, for a writer'],
@@ -255,8 +255,8 @@ export const measuresOfWaiting = [
     // One of the two is enough: a used block of reserved tokens costs a round trip.
     also: {
       file: 'engine/attempts.ts',
-      measure: 'const block = Math.min(list.size, MOST_NUMBERS);',
-      without: 'const block = 1e7 + 0 * Math.min(list.size, MOST_NUMBERS);',
+      measure: 'const block = Math.min(list.size, LARGEST_BLOCK);',
+      without: 'const block = 1e7 + 0 * Math.min(list.size, LARGEST_BLOCK);',
     },
     test: ['flood', '50 ms'],
   },

@@ -26,11 +26,11 @@ export function expectOutcome<A extends { readonly outcome: string }, O extends 
 }
 
 /** Fails unless the numbers rise. */
-export function checkRising(numbers: readonly number[], what: string): void {
+export function checkRising(values: readonly number[], what: string): void {
   check(
-    numbers.every((number, i) => Number.isSafeInteger(number) && number > (numbers[i - 1] ?? 0)),
+    values.every((number, i) => Number.isSafeInteger(number) && number > (values[i - 1] ?? 0)),
     `rising safe integers as ${what}`,
-    numbers,
+    values,
   );
 }
 

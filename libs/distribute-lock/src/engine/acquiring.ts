@@ -164,14 +164,14 @@ export class Acquiring {
 
   /** The store queued the attempt: it sleeps until a message or the next heartbeat. */
   queued(attempt: Attempt, answer: Pick<Queued, 'remainingMs'> & Partial<Queued>): void {
-    const { remainingMs, foreign = false, ownToken, stood, adjacent = false } = answer;
+    const { remainingMs, foreign = false, ownToken, keptPlace, adjacent = false } = answer;
     const { state, sharesHeartbeat } = attempt.list;
     const isNew = !attempt.queued;
-    if (stood === false && !adjacent) state.placedApart(attempt);
+    if (keptPlace === false && !adjacent) state.placedApart(attempt);
     const { speaksForAll } = attempt;
     attempt.wasQueued();
     this.sleep(attempt, isNew, remainingMs, foreign);
-    if (sharesHeartbeat && speaksForAll) this.heartbeatAnswered(state, isNew || stood !== false);
+    if (sharesHeartbeat && speaksForAll) this.heartbeatAnswered(state, isNew || keptPlace !== false);
     const offered = ownToken === undefined ? undefined : state.attemptOf(ownToken);
     // The message about that offer is late or lost.
     if (offered !== undefined && !offered.offered) this.offered(offered);

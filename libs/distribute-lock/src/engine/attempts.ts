@@ -3,7 +3,7 @@ import { type AcquireAnswer, type AnswerListener, whenAnswered } from '../store/
 import type { EngineContext } from './context.js';
 import { PlacesHeartbeat, SharedHeartbeat, sleepMs } from './heartbeat.js';
 import { Attempt, type KeyState, type WaitList } from './key-state.js';
-import { MOST_NUMBERS } from './local-hand-over.js';
+import { LARGEST_BLOCK } from './local-hand-over.js';
 import { Alarm } from '../runtime/timers.js';
 
 /** How long an attempt waits for the subscription. The lock may be free, and then it needs no message. */
@@ -85,7 +85,7 @@ export class Attempts {
     const { kind } = options;
     const { ownerToken } = attempt;
     const ttlMs = state.ttlMsOf(list);
-    const block = Math.min(list.size, MOST_NUMBERS);
+    const block = Math.min(list.size, LARGEST_BLOCK);
     attempt.wasSent(ttlMs, Math.floor(sentAt));
     const request = { key: state.key, ownerToken, kind, ttlMs, wait: list.waits, block, ...(steal && { steal }) };
     whenAnswered(this.context.store.acquire(request), this.listener(attempt, ttlMs, block, sentAt));

@@ -5,12 +5,12 @@ import type { EngineContext } from './context.js';
 import type { ExclusiveState } from './exclusive.js';
 import { noReaders, unavailable } from './refusals.js';
 import { Replacement } from './replacement.js';
-import type { SharedState } from './shared.js';
+import type { ReadState } from './read.js';
 
 /** The states of the key for writers and for readers. */
 interface DowngradedKey {
   readonly writing: ExclusiveState;
-  readonly reading: SharedState;
+  readonly reading: ReadState;
 }
 
 /** See `Lease.downgrade`. */

@@ -44,7 +44,7 @@ export class ExclusiveState extends SingleGrantState {
     // Its time may have passed in a pause, before its timer fired.
     if (before !== undefined && !context.watchdog.isOver(before, now)) context.watchdog.lose(before, { reason });
     this.serve(list.first!, grant, now);
-    grant.forgetSpentNumbers();
+    grant.forgetSpentBlock();
     if (list.patient === list.size) return;
     const leftMs = Math.max(0, grant.validUntil - now);
     acquiring.wakeUps.wake({ reason: 'contended', list, leftMs, state: this });

@@ -70,7 +70,7 @@ export class KeptHold extends Timer implements Reader {
   constructor(
     readonly lease: LeaseHandle,
     readonly renewUntil: number,
-    private readonly over: (held: KeptHold) => void,
+    private readonly over: (hold: KeptHold) => void,
   ) {
     super();
   }
@@ -162,7 +162,7 @@ export class KeptKeys {
   /** Leaves all keys to their ttl, also each key that would be kept from now on. */
   leaveAll(): void {
     this.leavesAll = true;
-    for (const held of this.holds) this.leave(held);
+    for (const hold of this.holds) this.leave(hold);
   }
 
   /** Keeps the key of an ended lease for as long as its plan requires, if it does. */
@@ -170,7 +170,7 @@ export class KeptKeys {
     if (lease.mayBeKept && endsByItself(lease)) return this.leaveToTtl(state, lease);
     const { grant, mayBeKept, plan, startedAt } = lease;
     const own = mayBeKept && plan.keepForMs > 0 ? startedAt + plan.keepForMs : -Infinity;
-    const until = Math.max(own, grant.holder?.shared?.leftUntil ?? -Infinity);
+    const until = Math.max(own, grant.holder?.readers?.leftUntil ?? -Infinity);
     if (until === -Infinity) return false;
     const restMs = until - this.services.clock.now();
     if (restMs <= 0) return false;
@@ -180,17 +180,17 @@ export class KeptKeys {
 
   /** Separate, because V8 allocates the variables of a closure at the start of the function, so also for each release. */
   private keep(state: KeyState, lease: LeaseHandle, until: number, restMs: number): void {
-    const held = new KeptHold(lease, until, () => {
-      this.holds.delete(held);
+    const hold = new KeptHold(lease, until, () => {
+      this.holds.delete(hold);
       this.services.kept.drop(lease.call);
-      state.replace(lease.grant, held, undefined);
+      state.replace(lease.grant, hold, undefined);
       if (!lease.grant.ended) this.listener.leaseEnded(state, lease);
     });
-    state.replace(lease.grant, lease, held);
-    this.holds.add(held);
-    if (this.leavesAll) this.leave(held);
+    state.replace(lease.grant, lease, hold);
+    this.holds.add(hold);
+    if (this.leavesAll) this.leave(hold);
     else {
-      this.services.timers.add(held, restMs);
+      this.services.timers.add(hold, restMs);
       this.services.watchdog.watch(lease.grant);
     }
   }
@@ -208,19 +208,19 @@ export class KeptKeys {
    * The process exits before the end of `minHold`, so the remaining time becomes the ttl of the key. The drain waits for the
    * command, because a store that is closed before discards it.
    */
-  private leave(held: KeptHold): void {
-    this.holds.delete(held);
+  private leave(hold: KeptHold): void {
+    this.holds.delete(hold);
     const { store, clock, timers, watchdog } = this.services;
-    const { grant } = held.lease;
+    const { grant } = hold.lease;
     const { key, ownerToken } = grant;
-    const { shared } = grant.holder ?? {};
-    const until = Math.max(held.renewUntil, shared?.leftUntil ?? -Infinity);
+    const { readers } = grant.holder ?? {};
+    const until = Math.max(hold.renewUntil, readers?.leftUntil ?? -Infinity);
     const ttlMs = Math.max(1, Math.ceil(until - clock.now()));
-    timers.remove(held);
+    timers.remove(hold);
     const state = this.states.ofToken(key, ownerToken);
-    state?.replace(grant, held, undefined);
+    state?.replace(grant, hold, undefined);
     const isHeld = state?.isHeld(grant) === true;
-    if (shared !== undefined) shared.leftUntil = until;
+    if (readers !== undefined) readers.leftUntil = until;
     if (!isHeld) {
       watchdog.unwatch(grant);
       grant.ended = true;

@@ -243,7 +243,7 @@ export abstract class KeyState {
   }
 
   /** The queued attempt that a release serves in its turn, by the same command. */
-  get standing(): Attempt | undefined {
+  get servedByRelease(): Attempt | undefined {
     return undefined;
   }
 

@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { ExclusiveState } from './exclusive.js';
 import { KeyStates } from './key-states.js';
 import type { KindServices } from './kind.js';
-import { SharedState } from './shared.js';
+import { ReadState } from './read.js';
 
 describe('KeyStates', () => {
   const services = {} as KindServices;
@@ -25,7 +25,7 @@ describe('KeyStates', () => {
 
   it('removes an idle state of another kind', () => {
     const states = make();
-    const state = new SharedState(services, 'order:42');
+    const state = new ReadState(services, 'order:42');
     states.add(state);
     states.remove(state);
     expect(states.resume('read', 'order:42')).toBeUndefined();

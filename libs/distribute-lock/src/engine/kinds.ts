@@ -3,10 +3,10 @@ import type { LockKind } from '../store/lock-store.js';
 import { exclusive } from './exclusive.js';
 import type { Kind } from './kind.js';
 import { semaphore } from './semaphore.js';
-import { shared } from './shared.js';
+import { reading } from './read.js';
 
 /** Every kind of lock. A new kind is added here. */
-export const KINDS: Readonly<Record<TokenKind, Kind>> = { exclusive, read: shared, semaphore };
+export const KINDS: Readonly<Record<TokenKind, Kind>> = { exclusive, read: reading, semaphore };
 
 const byOption = new Map(Object.values(KINDS).flatMap((kind) => kind.options.map((option) => [option, kind] as const)));
 

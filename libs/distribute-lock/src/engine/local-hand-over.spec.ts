@@ -12,7 +12,7 @@ describe('mayHandOver', () => {
   const grant = (more: object = {}): Grant =>
     ({
       ended: false,
-      numbers: new FencingBlock(1, 1),
+      block: new FencingBlock(1, 1),
       ttlMs: 1_000,
       validUntil: NOW + 900,
       startedAt: NOW - 90,
@@ -37,7 +37,7 @@ describe('mayHandOver', () => {
   it('rejects a caller with a longer ttl than the grant has', () => {
     expect(mayHandOver(grant(), planOf({ ...options, ttlMs: 1_500 }), NOW)).toBe(false);
     expect(mayHandOver(grant(), planOf({ ...options, renew: false }), NOW)).toBe(false);
-    expect(mayHandOver(grant({ numbers: new FencingBlock(1, 0) }), next, NOW)).toBe(false);
+    expect(mayHandOver(grant({ block: new FencingBlock(1, 0) }), next, NOW)).toBe(false);
   });
 
   it('limits the holds and the time while another process waits', () => {

@@ -9,7 +9,7 @@ export const QUANTUM_MS = 25;
 export const LAST = Infinity;
 
 /** The most fencing tokens to reserve for waiters; more tokens could outrun the clock from which they start. */
-export const MOST_NUMBERS = 64;
+export const LARGEST_BLOCK = 64;
 
 /**
  * Whether a local hand-over to the next caller is allowed. The next holder must survive a pause as well as the first one. Compares
@@ -18,8 +18,7 @@ export const MOST_NUMBERS = 64;
  */
 export function mayHandOver(grant: Grant, next: LifetimePlan, now: number, inTurns = grant.contended): boolean {
   const needsMs = next.needsWholeTtl ? next.ttlMs : restMs(next.ttlMs);
-  if (grant.ended || grant.passes === LAST || grant.numbers.left === 0 || grant.validUntil - now < needsMs)
-    return false;
+  if (grant.ended || grant.passes === LAST || grant.block.left === 0 || grant.validUntil - now < needsMs) return false;
   // The ttl must be exactly what the next caller wants: after a crash of the caller, the key stays locked for that time.
   if (next.ttlMs !== grant.ttlMs) return false;
   return !inTurns || (grant.passes < QUANTUM_HOLDS && now - grant.startedAt < QUANTUM_MS);

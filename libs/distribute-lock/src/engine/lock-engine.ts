@@ -37,7 +37,7 @@ import {
   mismatch,
   notAnswered,
   notInspected,
-  notOffered,
+  notSupported,
   sharedByReaders,
   shuttingDown,
   tooManyKept,
@@ -49,7 +49,7 @@ import { Releasing } from './releasing.js';
 import { reportGone, reportLost, reportRefused, reportReleased, reportWait } from './reports.js';
 import { MOST_LATE_MS } from './settling.js';
 import { otherPermits } from './semaphore.js';
-import type { SharedState } from './shared.js';
+import type { ReadState } from './read.js';
 import { type DrainReport, Shutdown } from './shutdown.js';
 
 /** Default limit of leases per process that may outlast their work. */
@@ -277,7 +277,7 @@ export class LockEngine implements LeaseActions {
   /** Moves the lease to a read grant. */
   downgrade(lease: LeaseHandle): Promise<void> {
     const writing = this.states.find(lease.kind, lease.key) as ExclusiveState;
-    const reading = this.stateOf('read', lease.key) as SharedState;
+    const reading = this.stateOf('read', lease.key) as ReadState;
     return downgradeLease(this.context, { writing, reading }, lease);
   }
 
@@ -469,7 +469,7 @@ export class LockEngine implements LeaseActions {
     if (call.signal?.aborted === true) return aborted(call);
     const { kind, fair } = call.options;
     const kinds = store.kinds ?? EXCLUSIVE_ONLY;
-    if (!kinds.has(kind)) return notOffered(call, kinds);
+    if (!kinds.has(kind)) return notSupported(call, kinds);
     const fault = store.keyFault?.(call.key);
     if (fault !== undefined) return unusableKey(call, fault);
     if (fair === 'strict' && store.ordered === false) return unordered(call);

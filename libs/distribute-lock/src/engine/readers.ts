@@ -1,4 +1,4 @@
-import { type Grant, type Holder, LIMIT_TOLERANCE_MS, type LockHold, restMs, type SharedHold } from './lease/grant.js';
+import { type Grant, type Holder, LIMIT_TOLERANCE_MS, type LockHold, restMs, type ReadersHold } from './lease/grant.js';
 import { type Loss, lossByTime } from './lease/loss.js';
 
 /** A holder of the lease that the readers of a process share. */
@@ -16,7 +16,7 @@ const needOf = ({ renew, ttlMs, leaseUntil }: Reader, now: number): number =>
   renew ? Math.min(ttlMs, leaseUntil - now) : leaseUntil - now;
 
 /** The readers of one process, which share one lease. Each keeps its own options. */
-export class Readers implements Holder, SharedHold {
+export class Readers implements Holder, ReadersHold {
   shortenAt = Infinity;
   leftUntil = -Infinity;
   private readonly all = new Set<Reader>();
@@ -27,7 +27,7 @@ export class Readers implements Holder, SharedHold {
     return readers;
   }
 
-  get shared(): this {
+  get readers(): this {
     return this;
   }
 

@@ -75,9 +75,9 @@ export function mismatch({ name, key, options }: LockCall, found: number): LockU
   );
 }
 
-export function notOffered({ name, key, options }: LockCall, offered: ReadonlySet<string>): LockUsageError {
+export function notSupported({ name, key, options }: LockCall, supported: ReadonlySet<string>): LockUsageError {
   return new LockUsageError(
-    `The lock "${name}" asks for kind "${options.kind}", but its connection offers only ${[...offered].join(', ')}.`,
+    `The lock "${name}" asks for kind "${options.kind}", but its connection offers only ${[...supported].join(', ')}.`,
     { key },
   );
 }

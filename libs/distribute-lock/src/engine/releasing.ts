@@ -5,7 +5,7 @@ import { type AnswerListener, type ReleaseAnswer, whenAnswered } from '../store/
 import type { Acquiring } from './acquiring.js';
 import type { EngineContext } from './context.js';
 import type { Attempt, KeyState } from './key-state.js';
-import { MOST_NUMBERS, mayHandOver } from './local-hand-over.js';
+import { LARGEST_BLOCK, mayHandOver } from './local-hand-over.js';
 import { reportHandOver } from './reports.js';
 
 /** The longest time that a holder waits for an unanswered release. The release continues in the background. */
@@ -54,7 +54,7 @@ export class Releasing {
     const next = state.nextHolder(lease, now);
     // A downgrade without an answer may still be executed, and would take the lock from the next holder. After an extension
     // without an answer, the key may stay locked for longer than the ttl of the next holder.
-    const isUnsure = lease.leaving === grant || lease.isChanging || grant.toShorten;
+    const isUnsure = lease.replacing === grant || lease.isChanging || grant.toShorten;
     if (next === undefined || isUnsure || !mayHandOver(grant, next.plan, now, this.inTurns(state, grant))) {
       return this.release(state, grant, lease, now);
     }
@@ -106,7 +106,7 @@ export class Releasing {
     state.releaseStarts(grant.ownerToken);
     const attempt = this.nextAttempt(state);
     const ttlMs = attempt === undefined ? state.ownTtlMs : state.ttlMsOf(state.list);
-    const block = Math.min(state.waiting, MOST_NUMBERS);
+    const block = Math.min(state.waiting, LARGEST_BLOCK);
     // The function captures one variable instead of all.
     let resume!: () => void;
     const resumed = new Promise<void>((resolve) => {
@@ -120,7 +120,7 @@ export class Releasing {
 
   /** The attempt of this process that the release serves in its turn, or queues. */
   private nextAttempt(state: KeyState): Attempt | undefined {
-    return state.next === undefined ? state.standing : this.acquiring.attempts.create(state.list);
+    return state.next === undefined ? state.servedByRelease : this.acquiring.attempts.create(state.list);
   }
 
   private send({ state, grant, lease, attempt, ttlMs, block }: Release): PromiseLike<ReleaseAnswer> {
@@ -158,7 +158,7 @@ export class Releasing {
    * removed the token. A command that was delayed beyond the lease finds nothing either.
    */
   private isLoss({ grant, lease }: Release, resent: boolean): boolean {
-    return !resent && lease.leaving !== grant && this.context.clock.now() < grant.validUntil;
+    return !resent && lease.replacing !== grant && this.context.clock.now() < grant.validUntil;
   }
 
   /** @internal */

@@ -46,7 +46,7 @@ export abstract class Replacement extends Retry {
   protected abstract failure(error: Error): Error;
 
   run(): Promise<void> {
-    this.lease.leaving = this.grant;
+    this.lease.replacing = this.grant;
     return new Promise((resolve, reject) => {
       this.settle = { resolve, reject };
       this.due();
@@ -123,7 +123,7 @@ export abstract class Replacement extends Retry {
 
   /** The server rejected the command. The lease is unchanged, and its renewal may be overdue. */
   private refused(error: Error): void {
-    this.lease.leaving = undefined;
+    this.lease.replacing = undefined;
     this.notReplaced(this.sent);
     this.context.watchdog.watch(this.grant);
     this.settle?.reject(this.failure(error));

@@ -2,7 +2,7 @@ import { type Attempt, type KeyState, type Waiter, WaitList } from './key-state.
 
 /**
  * Callers of several processes that arrive within this time of each other may be served in either order. While callers of this process
- * wait in the store, new callers are reported to it at most this often. Callers join a run for at most this long after its report.
+ * wait in the store, the process requests places for new callers at most this often. Callers join a run for at most this long after its request.
  */
 export const ORDER_TOLERANCE_MS = 25;
 /**
@@ -18,7 +18,7 @@ const JOIN_MS = 4;
 export class Run extends WaitList {
   /** New callers form another run, because another process waits behind this one or their options differ. */
   closed = false;
-  /** When the run was last reported to the store with all its callers; undefined before that. */
+  /** When the places of all its callers were last requested; undefined before that. */
   private sealedAt: number | undefined = undefined;
   /** When the store had served all callers before this run, so that the next permit is for its first caller. */
   private reachedAt: number | undefined = undefined;
@@ -35,7 +35,7 @@ export class Run extends WaitList {
     return true;
   }
 
-  /** The run was reported to the store with all its callers. */
+  /** The places of all its callers were requested. */
   get sealed(): boolean {
     return this.sealedAt !== undefined;
   }
@@ -119,7 +119,7 @@ export class Run extends WaitList {
     this.sealedAt = undefined;
   }
 
-  /** Adds the callers of the next run, unless that was reported already. */
+  /** Adds the callers of the next run, unless its places were requested. */
   absorb(next: Run, now: number): void {
     if (next.sealed || next.places > 0 || !this.mayJoin(now) || !this.wantsLike(next)) return;
     for (let { first } = next; first !== undefined; { first } = next) {

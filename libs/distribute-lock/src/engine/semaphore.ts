@@ -6,7 +6,7 @@ import { Alarm } from '../runtime/timers.js';
 import { type Attempt, KeyState, type Waiter, WaitList } from './key-state.js';
 import type { KeyStates } from './key-states.js';
 import type { Kind, KindServices } from './kind.js';
-import { PermitNumbers } from './permit-numbers.js';
+import { PermitBlocks } from './permit-blocks.js';
 import { ORDER_TOLERANCE_MS, Run } from './semaphore-run.js';
 import { refuseContended, start } from './settling.js';
 
@@ -31,13 +31,13 @@ export class SemaphoreState extends KeyState {
   private readonly runs: Run[] = [];
   private readonly held = new Map<string, Grant>();
   private readonly ending = new Set<string>();
-  private readonly numbers: PermitNumbers;
+  private readonly blocks: PermitBlocks;
   /** The number of permits that all its callers pass; see `otherPermits`. */
   permits = 0;
 
-  /** Reports the callers that have arrived since the last report. */
-  private readonly reporting = new Alarm(() => this.report(this.services.context.clock.now()));
-  private nextReportAt = -Infinity;
+  /** Requests places for the callers that have arrived since the last request. */
+  private readonly requesting = new Alarm(() => this.requestPlaces(this.services.context.clock.now()));
+  private nextRequestAt = -Infinity;
   /** Until then, callers whose permits went to another process are expected to return. */
   private returnUntil = -Infinity;
 
@@ -46,7 +46,7 @@ export class SemaphoreState extends KeyState {
     key: string,
   ) {
     super(key);
-    this.numbers = new PermitNumbers(services.context, this.held, () => this.othersCame());
+    this.blocks = new PermitBlocks(services.context, this.held, () => this.othersCame());
   }
 
   get kind(): 'semaphore' {
@@ -63,13 +63,13 @@ export class SemaphoreState extends KeyState {
     }
     const now = context.clock.now();
     this.runOf(waiter, now).push(waiter);
-    this.reportWithin(this.reportsIn(now), now);
+    this.requestWithin(this.requestsInMs(now), now);
   }
 
-  private reportWithin(ms: number, now: number): void {
+  private requestWithin(ms: number, now: number): void {
     const { timers } = this.services.context;
-    if (ms <= 0) this.report(now);
-    else if (!this.reporting.isScheduled || this.reporting.dueAt > now + ms) timers.add(this.reporting, ms, now);
+    if (ms <= 0) this.requestPlaces(now);
+    else if (!this.requesting.isScheduled || this.requesting.dueAt > now + ms) timers.add(this.requesting, ms, now);
   }
 
   private enterAlone(waiter: Waiter): void {
@@ -79,10 +79,10 @@ export class SemaphoreState extends KeyState {
   }
 
   /** Requests the places that the runs lack. */
-  private report(now: number): void {
+  private requestPlaces(now: number): void {
     const { context, acquiring } = this.services;
-    context.timers.remove(this.reporting);
-    for (const run of this.unreported(now)) {
+    context.timers.remove(this.requesting);
+    for (const run of this.unrequested(now)) {
       for (let missing = this.missing(run, now); missing > 0; missing -= 1) {
         acquiring.attempts.send(acquiring.attempts.create(run, now));
       }
@@ -109,22 +109,22 @@ export class SemaphoreState extends KeyState {
     const first = this.firstRun?.first;
     if (first === undefined) return;
     const hasEvery = this.hasEvery(first, this.services.context.clock.now());
-    this.numbers.refill(grant, hasEvery ? -Infinity : first.since);
+    this.blocks.refill(grant, hasEvery ? -Infinity : first.since);
   }
 
   leaseEnded(lease: LeaseHandle, now: number): Promise<void> | undefined {
     const released = this.services.releasing.handOver(this, lease, now);
     if (released === undefined) return undefined;
     if (lease.grant.contended) this.handedOver(now);
-    this.reportSoon();
+    this.requestSoon();
     return released;
   }
 
-  /** After the last queued caller was served, reports the callers that came since, with callers that return now. */
-  private reportSoon(): void {
+  /** After the last queued caller was served, requests places for the callers that came since, and for callers that return now. */
+  private requestSoon(): void {
     if (this.isBehind || this.waiting === 0) return;
     const now = this.services.context.clock.now();
-    this.reportWithin(this.reportsIn(now), now);
+    this.requestWithin(this.requestsInMs(now), now);
   }
 
   /** Abandons the places that the list no longer needs. */
@@ -134,7 +134,7 @@ export class SemaphoreState extends KeyState {
     for (const attempt of attempts.slice(list.size)) acquiring.attempts.abandon(attempt);
     if (list.size === 0) this.lastServed(context.clock.now());
     this.tidy();
-    this.reportSoon();
+    this.requestSoon();
   }
 
   contendedBy(): void {
@@ -142,7 +142,7 @@ export class SemaphoreState extends KeyState {
   }
 
   grantEnded(): void {
-    this.report(this.services.context.clock.now());
+    this.requestPlaces(this.services.context.clock.now());
   }
 
   override get mayGrantMore(): boolean {
@@ -171,8 +171,8 @@ export class SemaphoreState extends KeyState {
    */
   moveUp(served: Run, isContended: boolean, now: number): Run {
     let oldest = served;
-    // The callers that are served now return soon, and are reported together.
-    if (isContended) this.nextReportAt = Math.max(this.nextReportAt, now + ORDER_TOLERANCE_MS);
+    // The callers that are served now return soon, and places for all of them are requested together.
+    if (isContended) this.nextRequestAt = Math.max(this.nextRequestAt, now + ORDER_TOLERANCE_MS);
     served.reach(now);
     for (let i = this.runs.indexOf(served) - 1; i >= 0; i -= 1) {
       const run = this.runs[i];
@@ -219,14 +219,14 @@ export class SemaphoreState extends KeyState {
     this.returnUntil = now + RETURN_MS;
   }
 
-  /** How long a new caller may wait to be reported with later ones; it does not wait while permits may be free. */
-  reportsIn(now: number): number {
-    return (this.isBehind ? this.nextReportAt : this.returnUntil) - now;
+  /** How long a new caller may wait for a request with later ones; it does not wait while permits may be free. */
+  requestsInMs(now: number): number {
+    return (this.isBehind ? this.nextRequestAt : this.returnUntil) - now;
   }
 
-  /** The runs that may need places, for a report that is sent now. */
-  unreported(now: number): readonly Run[] {
-    if (this.isBehind) this.nextReportAt = now + ORDER_TOLERANCE_MS;
+  /** The runs that may need places, for a request that is sent now. */
+  unrequested(now: number): readonly Run[] {
+    if (this.isBehind) this.nextRequestAt = now + ORDER_TOLERANCE_MS;
     return [...this.runs];
   }
 
@@ -260,7 +260,7 @@ export class SemaphoreState extends KeyState {
   }
 
   /**
-   * Another process waits, so new callers form another run. An unreported run goes behind that process as a whole.
+   * Another process waits, so new callers form another run. A run without places goes behind that process as a whole.
    */
   override othersCame(): void {
     const last = this.runs.at(-1);
@@ -275,7 +275,7 @@ export class SemaphoreState extends KeyState {
     const run = this.runs.find(({ attempts }) => attempts.includes(attempt));
     if (run === undefined) return;
     this.split(run, run.attempts.indexOf(attempt));
-    this.reportSoon();
+    this.requestSoon();
   }
 
   /** The callers behind the first `stay` ones, and their places, form another run. */
@@ -285,7 +285,7 @@ export class SemaphoreState extends KeyState {
 
   add(grant: Grant): void {
     this.held.set(grant.ownerToken, grant);
-    this.numbers.add(grant);
+    this.blocks.add(grant);
   }
 
   grants(): readonly Grant[] {
@@ -319,7 +319,7 @@ export class SemaphoreState extends KeyState {
     if (run === undefined || first === undefined) return undefined;
     if (!this.services.context.inbox.announcesSince(grant.confirmedAt)) return undefined;
     const free = this.freeAt(now, options.permits);
-    const isNext = free === 0 ? run.reached || !this.isContended : run.reached && first.since <= this.numbers.issuedFor;
+    const isNext = free === 0 ? run.reached || !this.isContended : run.reached && first.since <= this.blocks.issuedFor;
     return isNext && first.call.options.weight === options.weight ? first : undefined;
   }
 
@@ -328,7 +328,7 @@ export class SemaphoreState extends KeyState {
   }
 
   /** The place of the first run that the release serves by the same command, if no place is before it. */
-  override get standing(): Attempt | undefined {
+  override get servedByRelease(): Attempt | undefined {
     const run = this.firstRun;
     return run?.reached === true ? run.attempts.find(({ seesHolder }) => seesHolder) : undefined;
   }

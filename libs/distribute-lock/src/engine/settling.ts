@@ -54,7 +54,7 @@ export function refuseNonWaiting(
 
 /** Ends the wait with a lease on the grant. */
 export function start(context: EngineContext, engine: LeaseActions, waiter: Waiter, grant: Grant, now: number): void {
-  const lease = new LeaseHandle(engine, grant, waiter.call, grant.numbers.take(), Math.ceil(now));
+  const lease = new LeaseHandle(engine, grant, waiter.call, grant.block.take(), Math.ceil(now));
   grant.holder = lease;
   grant.passes += 1;
   context.watchdog.watch(grant, now);

@@ -17,7 +17,7 @@ const hash = (text: string, length: number): string =>
   createHash('sha256').update(text).digest('base64url').slice(0, length);
 
 /** Where a ticket is valid. */
-export interface TicketPlace {
+export interface TicketOrigin {
   /** What the store calls its locks, such as their prefix. */
   readonly scope: string;
   /** The name of the connection in this process. */
@@ -36,14 +36,14 @@ export interface Ticket {
 }
 
 /** A new ticket: `lt<version>_<hash of the scope><hash of the connection><secret>`. */
-export function newTicket({ scope, connection }: TicketPlace): { readonly text: string; readonly id: string } {
+export function newTicket({ scope, connection }: TicketOrigin): { readonly text: string; readonly id: string } {
   const secret = randomBytes(SECRET_BYTES).toString('base64url');
-  const place = hash(scope, SCOPE_LENGTH) + hash(connection, SCOPE_LENGTH);
-  return { text: `lt${VERSION}_${place}${secret}`, id: hash(secret, SECRET_LENGTH) };
+  const origin = hash(scope, SCOPE_LENGTH) + hash(connection, SCOPE_LENGTH);
+  return { text: `lt${VERSION}_${origin}${secret}`, id: hash(secret, SECRET_LENGTH) };
 }
 
 /** @throws LockUsageError if it is no ticket of this version and prefix; the error does not contain the ticket */
-export function ticketOf(text: unknown, method: string, { scope, connection }: TicketPlace): Ticket {
+export function ticketOf(text: unknown, method: string, { scope, connection }: TicketOrigin): Ticket {
   const [, version, inScope, ofConnection, secret] = (typeof text === 'string' && TICKET.exec(text)) || [];
   const refusal = (why: string): LockUsageError =>
     new LockUsageError(`${method} got a ticket that ${why}. Pass the string that detach() returned, unchanged.`);

@@ -104,7 +104,7 @@ const DEFAULT_PORT = 6379;
 
 interface Node {
   /** Its address as configured; two nodes must not share one. */
-  readonly place: unknown;
+  readonly server: unknown;
   readonly open: () => QuorumMember;
 }
 
@@ -121,8 +121,8 @@ function connectQuorum(option: string, list: readonly unknown[], settings: Redis
     );
   }
   const nodes = list.map((node, i) => nodeOf(`${option}[${i}]`, node, settings));
-  nodes.forEach(({ place }, i) => {
-    const first = nodes.findIndex((other) => other.place === place);
+  nodes.forEach(({ server }, i) => {
+    const first = nodes.findIndex((other) => other.server === server);
     if (first < i)
       throw wrong(
         `${option}[${i}]`,
@@ -133,31 +133,31 @@ function connectQuorum(option: string, list: readonly unknown[], settings: Redis
 }
 
 function nodeOf(option: string, node: unknown, { prefix, credentials }: RedisLockStoreSettings): Node {
-  const of = (place: unknown, source: string | RedisOptions | RedisClient): Node => ({
-    place,
+  const of = (server: unknown, source: string | RedisOptions | RedisClient): Node => ({
+    server,
     open: () => openMember(source, prefix, credentials),
   });
-  if (typeof node === 'string' && isRedisUrl(node)) return of(placeOfUrl(node), checkDatabase(option, node));
+  if (typeof node === 'string' && isRedisUrl(node)) return of(serverOfUrl(node), checkDatabase(option, node));
   if (typeof node !== 'object' || node === null || Array.isArray(node)) throw noNode(option);
   if (isRedisClient(node)) {
     if (isCluster(node)) throw wrong(option, 'is a Redis Cluster, but a node is a single primary');
-    return of(placeOf(node.options), node);
+    return of(serverOf(node.options), node);
   }
   const settings = settingsOfOtherClient(option, node) ?? node;
   if ('cluster' in settings) throw noNode(option);
   const options = checkRedisOptions(option, settings, NODE_WAYS);
-  return of(placeOf(options), options);
+  return of(serverOf(options), options);
 }
 
 const noNode = (option: string): Error => wrong(option, `is not a node of a quorum; it must be ${NODE_WAYS}`);
 
 /** Without the database: two databases of one server fail together. */
-function placeOfUrl(url: string): string {
+function serverOfUrl(url: string): string {
   const { hostname, port } = new URL(url);
   return `${hostname}:${port === '' ? DEFAULT_PORT : port}`;
 }
 
-function placeOf({ host = 'localhost', port = DEFAULT_PORT, path, sentinels, name }: RedisOptions): string {
+function serverOf({ host = 'localhost', port = DEFAULT_PORT, path, sentinels, name }: RedisOptions): string {
   if (path !== undefined && path !== null) return path;
   if (sentinels !== undefined && sentinels !== null) return JSON.stringify([name, sentinels]);
   return `${host}:${port}`;

@@ -5,9 +5,9 @@
  * A change to the shape of a shared value needs a new name, because the copies may have different versions.
  */
 export function processWide<T extends object>(name: string, make: () => T): T {
-  const place = Symbol.for(`nestjs-distribute-lock: ${name}`);
-  const shared = globalThis as { [place]?: T };
-  return (shared[place] ??= make());
+  const symbol = Symbol.for(`nestjs-distribute-lock: ${name}`);
+  const globals = globalThis as { [symbol]?: T };
+  return (globals[symbol] ??= make());
 }
 
 type Class = abstract new (...args: never[]) => unknown;

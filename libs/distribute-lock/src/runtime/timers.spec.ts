@@ -149,9 +149,9 @@ describe('Timers', () => {
     const { clock, log, timers, timer } = make();
     const forgettable = (name: string): Timer => {
       const made = timer(name);
-      made.forgotten = (stood) => {
-        log.push(`${name} ${stood}`);
-        if (stood) timers.add(made, 10);
+      made.forgotten = (wasScheduled) => {
+        log.push(`${name} ${wasScheduled}`);
+        if (wasScheduled) timers.add(made, 10);
       };
       return made;
     };

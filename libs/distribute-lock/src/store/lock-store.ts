@@ -66,7 +66,7 @@ export type AcquireAnswer = {
        */
       readonly ownToken?: string;
       /** Whether the token was queued before the command; absent if the store keeps no order. */
-      readonly stood?: boolean;
+      readonly keptPlace?: boolean;
       /** The command queued the token, directly behind a token of the same process or at the head. For semaphores. */
       readonly adjacent?: boolean;
     }

@@ -42,8 +42,8 @@ export interface RuleCommand<Request extends LockName, Answer> {
 }
 
 /** The third word of a semaphore's reply: what is known about the place of the token. */
-const [STOOD, ADJACENT, OTHER_KIND, APART] = [0, 1, 2, 3];
-const PLACES: readonly unknown[] = [STOOD, ADJACENT, OTHER_KIND, APART];
+const [KEPT, ADJACENT, OTHER_KIND, APART] = [0, 1, 2, 3];
+const PLACES: readonly unknown[] = [KEPT, ADJACENT, OTHER_KIND, APART];
 
 function ruleOfKind({ kind = 'exclusive' }: LockName): RuleName {
   if (kind === 'semaphore') return 'semaphores';
@@ -82,7 +82,7 @@ function queued(
   remainingMs: number,
   y: ReplyWord,
 ): AcquireAnswer | undefined {
-  const answer = { outcome: 'queued', remainingMs, stood: code === STILL_QUEUED } as const;
+  const answer = { outcome: 'queued', remainingMs, keptPlace: code === STILL_QUEUED } as const;
   if (isFlag(y)) return { ...answer, foreign: y === 1 };
   return isTokenBeside(y, ownerToken) ? { ...answer, foreign: false, ownToken: y } : undefined;
 }
@@ -91,7 +91,7 @@ function queuedForPermits(code: ReplyWord, remainingMs: number, place: ReplyWord
   if (code !== QUEUED || !PLACES.includes(place)) return undefined;
   const answer = { outcome: 'queued', remainingMs } as const;
   if (place === OTHER_KIND) return { ...answer, foreign: true, adjacent: false };
-  return { ...answer, foreign: false, stood: place === STOOD, adjacent: place === ADJACENT };
+  return { ...answer, foreign: false, keptPlace: place === KEPT, adjacent: place === ADJACENT };
 }
 
 /** Whether the word is a number of waiting processes. A semaphore replies only whether one waits. */

@@ -149,4 +149,4 @@ export class LockHealthIndicator implements OnModuleDestroy {
   }
 }
 
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
+const sum = (counts: readonly number[]): number => counts.reduce((total, each) => total + each, 0);

@@ -58,8 +58,8 @@ export class FencingBlock {
   }
 }
 
-/** Replaces a block without numbers, so that the empty block can be freed. */
-const NO_NUMBERS = new FencingBlock(0, 0);
+/** Replaces a block without tokens, so that the empty block can be freed. */
+const EMPTY_BLOCK = new FencingBlock(0, 0);
 
 /** A renewal without an answer yet. */
 export interface Renewal {
@@ -82,7 +82,7 @@ export interface LockHold {
 }
 
 /** Leases that share one grant. Each has its own options. */
-export interface SharedHold {
+export interface ReadersHold {
   /** When to shorten a lease that is longer than its holders need; `Infinity` for never. */
   shortenAt: number;
   /** Until when the key stays held for holders whose work has ended, after a shutdown has begun; `-Infinity` for none. */
@@ -99,10 +99,10 @@ export interface SharedHold {
 
 /** The holder of a grant, as the watchdog sees it. */
 export interface Holder {
-  readonly shared?: SharedHold;
+  readonly readers?: ReadersHold;
   readonly renew: boolean;
   /** The grant that a downgrade is about to replace: the store may have removed it already. */
-  readonly leaving?: object;
+  readonly replacing?: object;
   /** Renewal stops at this time on the monotonic clock. */
   readonly renewUntil: number;
   /** No renewal extends the lease beyond this time on the monotonic clock. */
@@ -148,7 +148,7 @@ export class Grant extends Retry {
   renewal: Renewal | undefined;
   /** When the command that obtained the grant was sent. In whole milliseconds. */
   readonly startedAt: number;
-  numbers: FencingBlock;
+  block: FencingBlock;
 
   constructor(
     /** Called when the timer of the grant fires. */
@@ -162,7 +162,7 @@ export class Grant extends Retry {
     waiting: number,
   ) {
     super();
-    this.numbers = new FencingBlock(fencingToken, block);
+    this.block = new FencingBlock(fencingToken, block);
     this.startedAt = Math.floor(sentAt);
     this.validUntil = validUntil(sentAt, ttlMs);
     this.endsAt = Math.floor(sentAt + ttlMs);
@@ -192,8 +192,8 @@ export class Grant extends Retry {
   }
 
   /** Most grants serve one lease, so an empty block is freed. */
-  forgetSpentNumbers(): void {
-    if (this.numbers.left === 0) this.numbers = NO_NUMBERS;
+  forgetSpentBlock(): void {
+    if (this.block.left === 0) this.block = EMPTY_BLOCK;
   }
 
   /** Another process waits for the lock, or may wait. */

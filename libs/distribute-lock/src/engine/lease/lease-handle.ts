@@ -43,7 +43,7 @@ interface Extension {
 export class LeaseHandle extends Lease implements Holder {
   /** How long the lease lasts. A multi-key call replaces the plan when its work begins. */
   plan: LifetimePlan;
-  private phase: 'waiting' | 'working' | 'reported';
+  private phase: 'before work' | 'working' | 'reported';
   private released: Promise<void> | undefined;
   /** Only created for a nested call. */
   private nested: NestedHolds | undefined;
@@ -57,7 +57,7 @@ export class LeaseHandle extends Lease implements Holder {
   /** The latest change (`extend`, `downgrade`) that has not finished. */
   private changing: Promise<void> | undefined;
   /** The write grant that a downgrade in progress is about to replace. */
-  leaving: Grant | undefined;
+  replacing: Grant | undefined;
   private endReason: Error | undefined;
   /** Only created for a call with `maxHold`. */
   private limit: HoldLimit | undefined;
@@ -81,7 +81,7 @@ export class LeaseHandle extends Lease implements Holder {
   ) {
     super();
     const waits = call.multiKey === true;
-    this.phase = waits ? 'waiting' : 'working';
+    this.phase = waits ? 'before work' : 'working';
     this.plan = waits ? planBeforeWork(call.options) : planOf(call.options);
     this.limitHold();
   }
@@ -96,7 +96,7 @@ export class LeaseHandle extends Lease implements Holder {
 
   /** Whether its work has begun. A multi-key call may release a key before. */
   get hasBegun(): boolean {
-    return this.phase !== 'waiting';
+    return this.phase !== 'before work';
   }
 
   private limitHold(): void {
@@ -159,7 +159,7 @@ export class LeaseHandle extends Lease implements Holder {
 
   /** A downgrade stops the renewal of the write grant; the read grant is renewed from its start. */
   get renew(): boolean {
-    return this.plan.renew && this.leaving !== this.grant;
+    return this.plan.renew && this.replacing !== this.grant;
   }
 
   get renewUntil(): number {

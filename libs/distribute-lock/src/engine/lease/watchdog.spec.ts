@@ -5,7 +5,7 @@ import { lockChannels, type LockStateMessage } from '../../channels.js';
 import { Timers } from '../../runtime/timers.js';
 import { MemoryLockStore } from '../../store/memory/memory-lock-store.js';
 import { LockStoreError, type RenewAnswer, type RenewRequest } from '../../store/lock-store.js';
-import { Grant, type Holder, type SharedHold } from './grant.js';
+import { Grant, type Holder, type ReadersHold } from './grant.js';
 import { Watchdog } from './watchdog.js';
 
 class Store extends MemoryLockStore {
@@ -64,8 +64,8 @@ describe('Watchdog', () => {
     expect([store.requested.length, held.failures]).toEqual([1, 1]);
     watchdog.watch(held);
     expect(held.dueAt).toBe(dueAt);
-    const shared = { renewalAt: () => clock.now(), validUntil: () => Infinity } as unknown as SharedHold;
-    watchdog.joined(held, { ...held.holder!, shared });
+    const readers = { renewalAt: () => clock.now(), validUntil: () => Infinity } as unknown as ReadersHold;
+    watchdog.joined(held, { ...held.holder!, readers });
     expect(held.dueAt).toBe(dueAt);
   });
 
@@ -166,7 +166,7 @@ describe('Watchdog', () => {
     const [ending, leaving] = [grant('ending'), grant('leaving')];
     await clock.pass(TTL / 3);
     Object.assign(ending.holder!, { renew: false });
-    Object.assign(leaving.holder!, { renew: false, leaving });
+    Object.assign(leaving.holder!, { renew: false, replacing: leaving });
     for (const answer of answers) answer();
     await settled();
     expect(ending.holder!.lose).toHaveBeenCalledWith({ reason: 'deleted' });

@@ -68,7 +68,7 @@ export class Watchdog {
     if (grant.ended) return;
     const now = this.clock.now();
     if (now >= grant.validUntil - EARLY_MS) return this.expire(grant, now);
-    grant.holder?.shared?.endOverdue(grant, now, EARLY_MS);
+    grant.holder?.readers?.endOverdue(grant, now, EARLY_MS);
     if (grant.ended) return;
     this.reportLong(grant, now);
     const renews = grant.renewal === undefined && this.wantsRenewal(grant, now);
@@ -85,7 +85,7 @@ export class Watchdog {
   }
 
   private wantsRenewal(grant: Grant, now: number, holder = grant.holder): boolean {
-    if (holder?.shared !== undefined) return holder.shared.renewalAt(grant) < Infinity;
+    if (holder?.readers !== undefined) return holder.readers.renewalAt(grant) < Infinity;
     return holder !== undefined && holder.renew && now < holder.renewUntil && !reachesLimit(grant);
   }
 
@@ -105,7 +105,7 @@ export class Watchdog {
   shortenAgain(grant: Grant): void {
     if (grant.ended) return;
     grant.toShorten = true;
-    if (grant.holder?.shared !== undefined) this.watch(grant);
+    if (grant.holder?.readers !== undefined) this.watch(grant);
   }
 
   /** How long the back-off after a failed renewal still lasts; 0 when the grant may be renewed now. */
@@ -134,7 +134,7 @@ export class Watchdog {
     grants.forEach((grant, i) => {
       grant.renewal = renewals[i];
       grant.holder?.renewing();
-      if (grant.holder?.shared !== undefined) grant.holder.shared.shortenAt = Infinity;
+      if (grant.holder?.readers !== undefined) grant.holder.readers.shortenAt = Infinity;
       if (renewals[i].shortening !== undefined) grant.shorten(sentAt, renewals[i].ttlMs);
       this.timers.add(grant, untilEnd(grant, sentAt));
     });
@@ -168,7 +168,7 @@ export class Watchdog {
     const now = this.clock.now();
     if (now >= grant.validUntil) return this.expire(grant, now, renewal);
     // A downgrade removes the token from the store, so its absence is no loss.
-    if (isLost(answer)) return grant.holder?.leaving === grant ? undefined : this.lose(grant, lossOfAnswer(answer));
+    if (isLost(answer)) return grant.holder?.replacing === grant ? undefined : this.lose(grant, lossOfAnswer(answer));
     if (answer instanceof Error) {
       if (mayTakeEffect(answer)) grant.toShorten ||= isForVisitor(grant, sentAt, ttlMs);
       else if (shortening !== undefined) grant.mostMs = shortening.mostMs;
@@ -182,7 +182,7 @@ export class Watchdog {
 
   /** Applies a confirmed command. It revives no lease of the grant whose own time has passed before the answer. */
   confirm(grant: Grant, sentAt: number, ttlMs: number, now = this.clock.now()): void {
-    grant.holder?.shared?.endOverdue(grant, now, 0);
+    grant.holder?.readers?.endOverdue(grant, now, 0);
     // The last of its leases has ended.
     if (grant.ended) return;
     grant.confirm(sentAt, ttlMs);
@@ -197,8 +197,8 @@ export class Watchdog {
 
   /** Notifies each holder whose time has passed before the timer of the grant fired. */
   endOverdue(grant: Grant, now = this.clock.now()): void {
-    const { shared } = grant.holder ?? {};
-    if (!this.isOver(grant, now)) shared?.endOverdue(grant, now, 0, this.why);
+    const { readers } = grant.holder ?? {};
+    if (!this.isOver(grant, now)) readers?.endOverdue(grant, now, 0, this.why);
   }
 
   expire(grant: Grant, now = this.clock.now(), renewal = grant.renewal): void {
@@ -213,7 +213,7 @@ export class Watchdog {
 
   private guardEnd(grant: Grant): void {
     const now = this.clock.now();
-    if (!grant.ended) grant.holder?.shared?.endOverdue(grant, now, EARLY_MS, this.why);
+    if (!grant.ended) grant.holder?.readers?.endOverdue(grant, now, EARLY_MS, this.why);
     if (grant.ended) return;
     if (now >= grant.validUntil - EARLY_MS) return this.lose(grant, this.why(overdue(grant, now)));
     const leftMs = Math.max(1, untilEnd(grant, now) - EARLY_MS);
@@ -243,9 +243,9 @@ function reportRenewal(grant: Grant, now: number): void {
 /** The grant, whose time has passed at `now`, and its latest renewal. */
 function overdue(grant: Grant, now: number, renewal = grant.renewal): Overdue {
   const { holder, ttlMs } = grant;
-  const { renew = true, leaving } = holder ?? {};
+  const { renew = true, replacing } = holder ?? {};
   const reachedLimit = reachesLimit(grant);
-  return { ttlMs, lateMs: grant.lateMsAt(now, renewal), renew: renew || leaving === grant, reachedLimit };
+  return { ttlMs, lateMs: grant.lateMsAt(now, renewal), renew: renew || replacing === grant, reachedLimit };
 }
 
 /** The lease lasts as long as its holder may hold it. */
@@ -255,25 +255,25 @@ function reachesLimit({ endsAt, holder }: Grant): boolean {
 
 /** The ttl that a renewal sent at `now` requests. */
 function renewalMs({ ttlMs, holder }: Grant, now: number): number {
-  if (holder?.shared !== undefined) return Math.max(1, Math.floor(holder.shared.needMs(now)));
+  if (holder?.readers !== undefined) return Math.max(1, Math.floor(holder.readers.needMs(now)));
   return Math.min(ttlMs, Math.max(1, Math.floor((holder?.leaseUntil ?? Infinity) - now)));
 }
 
 /** Whether a shared lease lasts longer than its holders need; after a crash the key would stay locked for that long. */
 function isTooLong({ holder, endsAt, toShorten }: Grant, now: number, neededMs: number): boolean {
-  return holder?.shared !== undefined && (toShorten || endsAt > now + neededMs + LIMIT_TOLERANCE_MS);
+  return holder?.readers !== undefined && (toShorten || endsAt > now + neededMs + LIMIT_TOLERANCE_MS);
 }
 
 /** Whether a renewal of a shared lease was longer than its holders need, for a reader that wanted to enter. */
 function isForVisitor({ holder }: Grant, sentAt: number, ttlMs: number): boolean {
-  return holder?.shared !== undefined && ttlMs > Math.max(1, holder.shared.needMs(sentAt)) + LIMIT_TOLERANCE_MS;
+  return holder?.readers !== undefined && ttlMs > Math.max(1, holder.readers.needMs(sentAt)) + LIMIT_TOLERANCE_MS;
 }
 
 function renewalAt(grant: Grant, holder = grant.holder): number {
-  return holder?.shared?.renewalAt(grant) ?? grant.renewalAt;
+  return holder?.readers?.renewalAt(grant) ?? grant.renewalAt;
 }
 
 function untilEnd(grant: Grant, now: number, holder = grant.holder): number {
-  const end = Math.min(grant.validUntil, holder?.shared?.validUntil(grant) ?? Infinity);
+  const end = Math.min(grant.validUntil, holder?.readers?.validUntil(grant) ?? Infinity);
   return Math.max(0, Math.floor(end - now));
 }

@@ -33,8 +33,8 @@ local bp = unpack(ARGV, 1, 1)
 if redis.call("GET", b) ~= bp then
 return 0
 end
-local ew = bp == "readers" or cY(bp) ~= nil
-if ew and redis.call("EXISTS", t, ab) > 0 then
+local ex = bp == "readers" or cY(bp) ~= nil
+if ex and redis.call("EXISTS", t, ab) > 0 then
 return 0
 end
 return redis.call("DEL", b)`,
@@ -236,7 +236,7 @@ if s ~= nil and s ~= ak then
 al(string.format('%.0f', s))
 end
 end
-local function ex(q)
+local function ey(q)
 if q == 0 then
 return 0
 end
@@ -245,7 +245,7 @@ aV()
 return l
 end
 if bY == #ARGV then
-return ex(q)
+return ey(q)
 end
 local function bb(b, f)
 if redis.call("PTTL", b) < tonumber(f) then
@@ -531,7 +531,7 @@ return p
 end
 local function ff(bY)
 local M = {}
-local function et(h)
+local function eu(h)
 local aD, aD, aD, u = string.match(h, '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
 return {1, X(tonumber(u)), 0}
 end
@@ -547,7 +547,7 @@ local p = {4, 0, 0}
 if e >= bY then
 p = bc(dQ, KEYS[2 * e + 1 + 1], KEYS[2 * e + 2 + 1], ARGV[e + 1])
 elseif string.sub(ARGV[e + 1], 1, 1) ~= "d" then
-p = et(ARGV[e + 1])
+p = eu(ARGV[e + 1])
 end
 bi(M, e, p)
 e = e + 1
@@ -595,12 +595,12 @@ return 1`,
 export const markTicketScript = new LuaScript(
   'mark-ticket',
   `local V = unpack(KEYS, 1, 1)
-local eF = unpack(ARGV, 1, 1)
+local eG = unpack(ARGV, 1, 1)
 local K = redis.call("GET", V)
 if K == false then
 return {}
 end
-redis.call("SET", V, K .. eF, "KEEPTTL")
+redis.call("SET", V, K .. eG, "KEEPTTL")
 return {K, redis.call("PTTL", V)}`,
 );
 
@@ -659,8 +659,8 @@ local aT = eX(V, bn, C)
 if aT ~= nil then
 return aT
 end
-local function cP(V, eI, z)
-redis.call("ZADD", V, "GT", z, eI)
+local function cP(V, eJ, z)
+redis.call("ZADD", V, "GT", z, eJ)
 end
 cP(V, "#" .. bn, z)
 if C.B == nil then
@@ -673,7 +673,7 @@ cP(V, "=" .. C.B, z)
 if C.r[C.B] == nil then
 C.q = C.q + 1
 end
-local function ey(V, C, bn, z)
+local function ez(V, C, bn, z)
 local dl = C
 local r = dl.r
 local B = dl.B
@@ -697,14 +697,14 @@ end
 end
 return bt
 end
-local bt = ey(V, C, tonumber(bn), z)
+local bt = ez(V, C, tonumber(bn), z)
 if redis.call("PTTL", V) < tonumber(cO) then
 redis.call("PEXPIRE", V, cO)
 end
 if #bt == 0 then
 return {1, 0, C.B}
 end
-local function eB(i)
+local function eC(i)
 local B
 local r
 r = i.r
@@ -726,7 +726,7 @@ end
 end
 return cS
 end
-return {2, eB(C), (C.B .. " ") .. table.concat(bt, ' ')}`,
+return {2, eC(C), (C.B .. " ") .. table.concat(bt, ' ')}`,
 );
 
 export const multiKeyScript = new LuaScript(
@@ -774,7 +774,7 @@ L = o[1] * 1000 + math.floor(o[2] / 1000)
 end
 return L
 end
-local function ev(b, d, a)
+local function ew(b, d, a)
 local n = redis.call("GET", b)
 if n == a then
 return true
@@ -791,7 +791,7 @@ return redis.call("SET", F, ar, "PX", fenceMs, "GET")
 end
 return redis.call("SET", F, ar, "GET")
 end
-local function eQ(l, q)
+local function ep(l, q)
 local function ap(h)
 local m = h == false and 0 or tonumber(string.match(h, '^[%d.eE+-]+$') or '')
 if m == nil or m < 0 or m >= 9007199250000000 or m ~= math.floor(m) then
@@ -885,13 +885,13 @@ if ag(aC[2]) then
 return {14, w(), 0}
 end
 local f = aC[1]
-local eC = tonumber(f)
+local eD = tonumber(f)
 local q = #aC - 2
 do
 local e = 0
 while e < q do
 local ao = l + (fenceMs == nil and 2 or 3) * e
-if not ev(KEYS[ao + 1], KEYS[ao + 1 + 1], aC[e + 2 + 1]) then
+if not ew(KEYS[ao + 1], KEYS[ao + 1 + 1], aC[e + 2 + 1]) then
 return {3, math.max(redis.call("PTTL", KEYS[ao + 1]), -1), 0}
 end
 e = e + 1
@@ -901,13 +901,13 @@ do
 local e = 0
 while e < q do
 local b = KEYS[l + (fenceMs == nil and 2 or 3) * e + 1]
-if redis.call("PTTL", b) < eC then
+if redis.call("PTTL", b) < eD then
 aQ(b, aC[e + 2 + 1], f)
 end
 e = e + 1
 end
 end
-return {1, eQ(l, q), 0}
+return {1, ep(l, q), 0}
 end
 local function bi(M, e, p)
 M[3 * e + 1] = p[1]
@@ -1056,24 +1056,24 @@ else
 redis.call("SET", b, a, "PX", f)
 end
 redis.call("ZREM", d, n)
-local function eG(u)
+local function eH(u)
 local j = cR()
-local fl, eJ = unpack(N(), 1, 2)
-return math.max(j + 1, fl * 1000000 + eJ - u + 1)
+local fl, eK = unpack(N(), 1, 2)
+return math.max(j + 1, fl * 1000000 + eK - u + 1)
 end
-return {P and 2 or 1, eG(u), redis.call("ZCARD", d)}
+return {P and 2 or 1, eH(u), redis.call("ZCARD", d)}
 end
 if y == "a" or y == "w" then
 return fe(b, d, bg, a, n, cd, tonumber(ce), y == "w")
 end
-local function fa(b, d, P, n, eM, cM, bT)
+local function fa(b, d, P, n, eN, cM, bT)
 if P then
 redis.call("DEL", b)
 end
 if cM ~= n then
 redis.call("ZREM", d, n)
 end
-local function eO(b, d)
+local function eP(b, d)
 local dV = ({})
 local bk = {}
 local ba = 0
@@ -1098,7 +1098,7 @@ end
 local j = unpack(redis.call("ZRANGE", d, "-1", "-1"), 1, 1)
 return j ~= nil and Z(j, "g", b) ~= 0 and 1 or 0
 end
-local ba = P and eM and eO(b, d) or 0
+local ba = P and eN and eP(b, d) or 0
 if P and cM ~= "-" and not bT then
 aP(d, cM)
 end
@@ -1413,7 +1413,7 @@ bJ(g)
 dJ(g)
 return true
 end
-local function eH(i, a)
+local function eI(i, a)
 local G
 local d
 d = i.d
@@ -1426,7 +1426,7 @@ local j = tonumber(string.match(J, '^[%d.eE+-]+$') or '')
 local E = redis.call("ZSCORE", d, a)
 return j ~= nil and E ~= false and math.floor(E) <= j
 end
-if redis.call("GET", g.b) ~= "readers" or not eH(g, a) or not cK(g) then
+if redis.call("GET", g.b) ~= "readers" or not eI(g, a) or not cK(g) then
 return false
 end
 bG(g, a, f)
@@ -1460,7 +1460,7 @@ end
 local function cD(g, B, f, A, ac)
 redis.call("SET", g.b, "readers", "PX", "1750")
 redis.call("UNLINK", g.t, g.G)
-local function ez(i)
+local function eA(i)
 local d
 d = i.d
 local j = redis.call("ZRANGE", d, "(0", "-inf", "BYSCORE", "REV", "LIMIT", "0", "1", "WITHSCORES")
@@ -1477,7 +1477,7 @@ local ea = dt
 local ec = g
 local cp
 if #A == 2 * 100 then
-cp = ez(g)
+cp = eA(g)
 else
 cp = nil
 end
@@ -1608,7 +1608,7 @@ Q = i.Q
 ah = i.ah
 return Q == nil and not ah
 end
-local function eu(g, ad)
+local function ev(g, ad)
 local A = db(g)
 if #A == 0 then
 return cf
@@ -1638,7 +1638,7 @@ end
 return {ah = #A == 2 * 100}
 end
 if dB(aY) and dO then
-aY = eu(g, ad)
+aY = ev(g, ad)
 end
 if dB(aY) then
 aY = cJ(g, "+inf", ad)
@@ -1693,7 +1693,7 @@ local bW = redis.call("PTTL", b)
 local dx = redis.call("PTTL", G)
 return dx >= 0 and math.min(bW, dx) or bW
 end
-local function eq(g, y)
+local function er(g, y)
 local dk = g
 local b = dk.b
 local d = dk.d
@@ -1711,7 +1711,7 @@ if n == a then
 return bP(b, d, a, f, u)
 end
 local bQ = aw and dG(g, a, f) and "granted" or "others"
-local function er(g, a, aw, f)
+local function es(g, a, aw, f)
 if redis.call("EXISTS", g.d) == 1 then
 local cg = ds(g, "none", {bS = aw, B = a, f = f, as = a})
 local Q = cg.Q
@@ -1732,7 +1732,7 @@ redis.call("UNLINK", g.t, g.G)
 return "granted"
 end
 if n == false and bQ == "others" then
-bQ = er(g, a, aw, f)
+bQ = es(g, a, aw, f)
 end
 local function bL(n, d, a, S, aL)
 local bh
@@ -1774,7 +1774,7 @@ local p = bL(aK, d, a, S, cc)
 if not S or aK == nil then
 return p
 end
-local function eP(i)
+local function eQ(i)
 local t
 local b
 b = i.b
@@ -1792,7 +1792,7 @@ end
 if aK ~= "readers" then
 Z(aK, "c", b)
 elseif not aw and (dt(g) or p[1] == 13) then
-eP(g)
+eQ(g)
 end
 return p
 end
@@ -1831,7 +1831,7 @@ return {6, 0, 0}
 end
 return dP(g, a, f, ae)
 end
-local function ep(g, i)
+local function eq(g, i)
 local W
 local f
 local a
@@ -1865,7 +1865,7 @@ aQ(b, y.a, y.f)
 redis.call("UNLINK", t, G)
 return {1, X(y.u), redis.call("ZCARD", d)}
 end
-local function eK(i, bN)
+local function eL(i, bN)
 local d
 local b
 b = i.b
@@ -1891,7 +1891,7 @@ end
 aQ(b, W, f)
 return {1, X(1), redis.call("ZCARD", d)}
 end
-local function eD(g, i)
+local function eE(g, i)
 local v
 local u
 local f
@@ -1933,7 +1933,7 @@ else
 cu = aE
 end
 local B = cu
-local function eE(g, R, f, u)
+local function eF(g, R, f, u)
 bJ(g)
 if R == nil then
 return {5, 0, 0}
@@ -1950,7 +1950,7 @@ return {6, 0, 0}
 end
 redis.call("ZREM", t, a)
 if cK(g) then
-return eE(g, B, f, u)
+return eF(g, B, f, u)
 end
 end
 if B ~= nil then
@@ -1974,21 +1974,21 @@ local function fi(g, h)
 local y = cE(h)
 local x = y.x
 if x == "a" or x == "w" then
-return eq(g, y)
+return er(g, y)
 end
 if x == "n" then
 return fc(g, y)
 end
 if x == "g" then
-return ep(g, y)
+return eq(g, y)
 end
 if x == "s" then
 return fr(g, y)
 end
 if x == "m" then
-return eK(g, y)
+return eL(g, y)
 end
-return eD(g, y)
+return eE(g, y)
 end
 local function bi(M, e, p)
 M[3 * e + 1] = p[1]
@@ -2208,7 +2208,7 @@ c.D = a
 end
 du(c, a)
 local dq = j == false or U(j) == U(a)
-local function eN(c, a)
+local function eO(c, a)
 local ba = ({})
 ba[U(a) or ""] = true
 local q = 0
@@ -2229,7 +2229,7 @@ end
 end
 end
 if bR(c) == a then
-eN(c, a)
+eO(c, a)
 elseif aq and j ~= false and not dq then
 Z(j, "c", c.b)
 end
@@ -2479,14 +2479,14 @@ if ag(y.v) then
 return {14, w(), 0}
 end
 local r = aG(c)
-local function es(c)
+local function et(c)
 if c.aZ == nil or c.aO > 0 or redis.call("PTTL", c.b) ~= 0 then
 return
 end
 c.br = false
 c.aZ = nil
 end
-es(c)
+et(c)
 local function ft(c, a, S)
 local aL = redis.call("PTTL", c.b)
 if not S then
@@ -2567,7 +2567,7 @@ r[a] = nil
 c.aO = c.aO - tonumber(string.match(a, ':[%l%d]+P%d+:(%d+)$') or 0)
 redis.call("ZREM", c.ab, a)
 end
-local function eL(c, i)
+local function eM(c, i)
 local v
 local W
 local f
@@ -2594,7 +2594,7 @@ end
 return {1, X(1), bH(c, W)}
 end
 if y.x == "m" then
-return eL(c, y)
+return eM(c, y)
 end
 local function eZ(c, i)
 local v
@@ -2669,8 +2669,8 @@ if c.r ~= nil and bE(c) == 0 then
 de(c)
 end
 end
-local function fo(eA)
-if aA ~= nil and eA then
+local function fo(eB)
+if aA ~= nil and eB then
 fn(aA)
 elseif aA ~= nil then
 de(aA)

@@ -62,7 +62,7 @@ function takeAll(first: number, words: readonly string[]): Reply {
     const lock = KEYS[first + stride() * i];
     if (redis.call('PTTL', lock) < leaseMs) assignTo(lock, words[i + TOKENS_FROM], ttlMs);
   }
-  return [GRANTED, numbersFor(first, count), 0];
+  return [GRANTED, blockFor(first, count), 0];
 }
 
 /** A lock with the token already belongs to the caller: the command is a repetition. */
@@ -76,7 +76,7 @@ function isFree(lock: string, queue: string, token: string): boolean {
  * In a Cluster each lock has a counter. The numbers start after the largest of them, and all counters are raised.
  * @returns the fencing token of the first lock; the next lock has the next number
  */
-function numbersFor(first: number, count: number): number {
+function blockFor(first: number, count: number): number {
   let number = fencingTokens(count);
   if (fenceMs === undefined) return number;
   for (let i = 1; i < count; i += 1) {

@@ -3,7 +3,7 @@ import { COMMAND_LIMIT_MS } from '../redis/link.js';
 import { noAnswer } from '../redis/redis-errors.js';
 import type { StepWords } from './node-connection.js';
 import { limitOf, type StepResult, type NodeStep, type QuorumNode } from './quorum-node.js';
-import { NodeVote, type Standing } from './node-vote.js';
+import { NodeVote, type VoteState } from './node-vote.js';
 import { noMajority, Poll, yesOrNo, type PollEnd, type Vote } from './poll.js';
 
 const FENCE_TRIES = 4;
@@ -65,14 +65,14 @@ export class Ballot {
     const words = [wait ? 'w' : 'a', this.token, this.ownerToken, ttlMs, block];
     const poll = new Poll(this.votes.length);
     for (const vote of this.votes) {
-      const { node, standing } = vote;
+      const { node, state } = vote;
       // A node that does not respond still has the previous request. Another request would also need an undo.
       if (node.unresponsiveFor(limitMs)) poll.count(noAnswer(limitMs, node.connection.trouble, false));
       else {
         vote.wasQueued ||= vote.queued;
         vote.waits = wait;
-        vote.answered = standing === 'mine' ? 'mine' : undefined;
-        vote.step = this.send(poll, node, words, limitMs, (result) => this.voted(vote, standing, result));
+        vote.answered = state === 'mine' ? 'mine' : undefined;
+        vote.step = this.send(poll, node, words, limitMs, (result) => this.voted(vote, state, result));
       }
     }
     return poll.close();
@@ -109,7 +109,7 @@ export class Ballot {
   async renew(ttlMs: number, exact = false): Promise<PollEnd> {
     this.ttlMs = Math.max(this.ttlMs, ttlMs);
     this.sure = false;
-    const known = this.votes.filter(({ standing }) => standing === 'mine');
+    const known = this.votes.filter(({ state }) => state === 'mine');
     const words = [exact ? 'l' : 'n', this.token, this.ownerToken, ttlMs, this.lastFence];
     const end = await this.requestVoters(words, limitOf(ttlMs), (result, vote) => {
       const counted = vote.renewed(result);
@@ -167,7 +167,7 @@ export class Ballot {
     }
   }
 
-  private voted(vote: NodeVote, before: Standing, result: StepResult): Vote {
+  private voted(vote: NodeVote, before: VoteState, result: StepResult): Vote {
     const counted = vote.voted(before, result);
     const answered = !(result.reply instanceof Error);
     if (answered && (this.owner.left || (this.withdrawn && vote.answered === 'mine'))) this.abandon(vote);
@@ -202,13 +202,13 @@ export class Ballot {
    * not respond; a later renewal repeats the request.
    */
   private requestMissing(vote: NodeVote, ttlMs: number): void {
-    const { node, standing } = vote;
+    const { node, state } = vote;
     if (vote.possible || node.doubtful || this.withdrawn) return;
     vote.step?.cancel();
     vote.recent = true;
     vote.answered = undefined;
     const words = ['a', this.token, this.ownerToken, ttlMs, 1];
-    vote.step = node.run(this.key, words, limitOf(ttlMs), (result) => void this.voted(vote, standing, result));
+    vote.step = node.run(this.key, words, limitOf(ttlMs), (result) => void this.voted(vote, state, result));
   }
 
   private abandon({ node, uncertain }: NodeVote, released = false): void {

@@ -321,10 +321,10 @@ export class Membership implements Admission {
   }
 
   private withoutPlace({ answer }: Seat): string {
-    const numbers = this.seats.flatMap(({ id, known }, i) =>
+    const indexes = this.seats.flatMap(({ id, known }, i) =>
       known && answer?.refused.has(id) === true ? [i + 1] : [],
     );
-    return `node ${numbers.join(' and ')}`;
+    return `node ${indexes.join(' and ')}`;
   }
 
   private seatOf(node: QuorumNode): Seat {

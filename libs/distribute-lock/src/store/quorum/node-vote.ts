@@ -6,11 +6,11 @@ import type { StepResult, NodeStep, QuorumNode } from './quorum-node.js';
 const TWIN = 'Two nodes of the quorum are the same Redis server. Configure a separate server for every node.';
 
 /** Known vote of a node for the token. `unknown`: the request has no answer yet. */
-export type Standing = 'not requested' | 'mine' | 'theirs' | 'unknown';
+export type VoteState = 'not requested' | 'mine' | 'theirs' | 'unknown';
 
 /** The vote of one node. */
 export class NodeVote {
-  answered: Standing | undefined;
+  answered: VoteState | undefined;
   step: NodeStep | undefined;
   /** The connection was lost during a request, or a request was never answered. */
   resent = false;
@@ -30,7 +30,7 @@ export class NodeVote {
     return this.wasQueued || (this.waits && this.step?.sent === true);
   }
 
-  get standing(): Standing {
+  get state(): VoteState {
     return this.answered ?? (this.step?.sent === true ? 'unknown' : 'not requested');
   }
 
@@ -41,11 +41,11 @@ export class NodeVote {
 
   /** Whether the node may have given its vote. */
   get possible(): boolean {
-    return this.standing === 'mine' || this.standing === 'unknown';
+    return this.state === 'mine' || this.state === 'unknown';
   }
 
   /** How a reply to a request for the vote counts. */
-  voted(before: Standing, { reply, resent }: StepResult): Vote {
+  voted(before: VoteState, { reply, resent }: StepResult): Vote {
     this.resent ||= resent && this.step?.sent === true;
     if (reply instanceof Error) return reply;
     const given = reply[0] !== NO_VOTE;

@@ -47,8 +47,8 @@ export class NodeStep extends Timer {
     this.node.late(this);
   }
 
-  override forgotten(stood: boolean): void {
-    if (stood) this.node.late(this);
+  override forgotten(wasScheduled: boolean): void {
+    if (wasScheduled) this.node.late(this);
   }
 
   /** Cancels the step unless it has been sent. */

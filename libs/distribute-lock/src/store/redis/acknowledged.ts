@@ -29,7 +29,7 @@ export interface ScriptArguments {
 }
 
 /** A call and the functions that settle its answer. */
-interface HeldCall {
+interface DelayedCall {
   readonly call: ScriptArguments;
   readonly resolve: (reply: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -44,7 +44,7 @@ interface HeldCall {
  * process to twelve calls per second.
  */
 export class Acknowledging {
-  private held: HeldCall[] = [];
+  private delayed: DelayedCall[] = [];
   private underWay = false;
 
   constructor(
@@ -56,14 +56,14 @@ export class Acknowledging {
     // In a Cluster one client uses many connections, and calls for different nodes cannot share a `WAIT`.
     if (this.connection.clustered) return this.redirected(call);
     return new Promise((resolve, reject) => {
-      this.held.push({ call, resolve, reject });
-      if (!this.underWay) void this.sendHeld();
+      this.delayed.push({ call, resolve, reject });
+      if (!this.underWay) void this.sendDelayed();
     });
   }
 
-  private async sendHeld(): Promise<void> {
+  private async sendDelayed(): Promise<void> {
     this.underWay = true;
-    while (this.held.length > 0) {
+    while (this.delayed.length > 0) {
       // The connection may have been lost since the last call.
       const ready = await this.connection.whenReady(READY_LIMIT_MS).catch((error: Error) => error);
       const calls = this.take();
@@ -74,23 +74,23 @@ export class Acknowledging {
   }
 
   /** Takes the held calls. Calls that have already failed are not sent. */
-  private take(): HeldCall[] {
-    const [wanted, unwanted]: [HeldCall[], HeldCall[]] = [[], []];
-    for (const held of this.held) (held.call.origin?.settled === true ? unwanted : wanted).push(held);
-    this.held = [];
+  private take(): DelayedCall[] {
+    const [wanted, unwanted]: [DelayedCall[], DelayedCall[]] = [[], []];
+    for (const each of this.delayed) (each.call.origin?.settled === true ? unwanted : wanted).push(each);
+    this.delayed = [];
     for (const { reject } of unwanted) reject(givenUp());
     return wanted;
   }
 
-  private async send(held: readonly HeldCall[]): Promise<void> {
+  private async send(calls: readonly DelayedCall[]): Promise<void> {
     try {
-      const answers = await this.pipelined(held.map(({ call }) => call));
-      held.forEach(({ resolve, reject }, i) => {
+      const answers = await this.pipelined(calls.map(({ call }) => call));
+      calls.forEach(({ resolve, reject }, i) => {
         if (answers[i] instanceof Error) reject(answers[i]);
         else resolve(answers[i]);
       });
     } catch (error) {
-      for (const { reject } of held) reject(error);
+      for (const { reject } of calls) reject(error);
     }
   }
 

@@ -2,7 +2,7 @@
 const COUNTED_MS = 1_000;
 
 /** A sent command that requests fencing tokens. */
-export interface NumbersRequest {
+export interface BlockRequest {
   /** The script may increment the counter. */
   readonly counted: boolean;
   /** Epoch of the connection. */
@@ -35,7 +35,7 @@ export class FenceCounter {
    * Checks the numbers of an answer. `epochNow` is the epoch of the present connection.
    * @returns whether the numbers may be used; otherwise the command is repeated and reads the clock
    */
-  rises({ counted, epoch, startedAt }: NumbersRequest, first: number, block: number, epochNow: number): boolean {
+  rises({ counted, epoch, startedAt }: BlockRequest, first: number, block: number, epochNow: number): boolean {
     const sure = epoch === epochNow;
     if (counted && !(sure && epoch === this.epoch && first > this.last)) {
       this.forget();

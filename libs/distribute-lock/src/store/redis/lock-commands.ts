@@ -6,7 +6,7 @@ import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
 
 /** Called when the server has queued the token, or a release queues it: messages about the lock may come. */
-export type WaitListener = (ownerToken: string, lockKey: string) => void;
+export type QueuedListener = (ownerToken: string, lockKey: string) => void;
 
 /** A command for one lock. */
 export class SingleKeyCommand<Request extends LockName, Answer> extends AnsweredCommand<Answer> {
@@ -50,13 +50,13 @@ export class AcquireCommand extends SingleKeyCommand<AcquireRequest, AcquireAnsw
     request: AcquireRequest,
     names: RedisKeys,
     connection: RedisConnection,
-    private readonly waits: WaitListener,
+    private readonly queued: QueuedListener,
   ) {
     super(ACQUIRE, request, names, connection, request.block);
   }
 
   protected override found(answer: AcquireAnswer): true {
-    if (answer.outcome === 'queued') this.waits(this.request.ownerToken, this.lockKey);
+    if (answer.outcome === 'queued') this.queued(this.request.ownerToken, this.lockKey);
     return super.found(answer);
   }
 }

@@ -148,7 +148,7 @@ function addressOfNode(node: ClusterNode | Partial<SentinelAddress>): string {
 }
 
 /** Remote address of the connection as `host port`. */
-export function placeOf(client: RedisClient): string {
+export function peerOf(client: RedisClient): string {
   if (isCluster(client)) return '';
   const { remoteAddress, remotePort } = client.stream as Partial<Socket>;
   return `${remoteAddress} ${remotePort}`;

@@ -21,7 +21,7 @@ import { CommandBatch } from './command-batch.js';
 import { FenceCounter } from './fence-counter.js';
 import type { Layout } from './layout.js';
 import { CONNECT_LIMIT_MS } from './link.js';
-import { AcquireCommand, SingleKeyCommand, type WaitListener } from './lock-commands.js';
+import { AcquireCommand, SingleKeyCommand, type QueuedListener } from './lock-commands.js';
 import { multiKeyAcquire } from './multi-key-command.js';
 import { ReadWriteCommand } from './read-write-command.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -48,17 +48,17 @@ export class RedisCommands {
   constructor(
     readonly connection: RedisConnection,
     private readonly keys: RedisKeys,
-    private readonly waits: WaitListener,
+    private readonly queued: QueuedListener,
     { serverMayChange, clock = processClock }: RedisCommandSettings,
     /** Present if answers wait for replicas. */
     acks?: AckSettings,
   ) {
     const { clustered } = connection;
-    const shared = { connection, keys, clock, acknowledging: acks && new Acknowledging(connection, acks) };
-    const batch = (script: LuaScript) => new CommandBatch(script, shared);
+    const common = { connection, keys, clock, acknowledging: acks && new Acknowledging(connection, acks) };
+    const batch = (script: LuaScript) => new CommandBatch(script, common);
     const counter = clustered ? undefined : new FenceCounter(serverMayChange !== true);
     const delegate = (command: Command, leftMs: number): void => this.addReadWrite(command, leftMs);
-    this.exclusive = new CommandBatch(lockScript, { ...shared, delegate, counter });
+    this.exclusive = new CommandBatch(lockScript, { ...common, delegate, counter });
     this.readWrite = batch(readwriteScript);
     this.semaphores = batch(semaphoreScript);
     this.acquireAll = multiKeyAcquire(batch(multiKeyScript), keys, connection);
@@ -76,11 +76,11 @@ export class RedisCommands {
   }
 
   acquire(request: AcquireRequest): PromiseLike<AcquireAnswer> {
-    return this.add(ACQUIRE.rule(request), new AcquireCommand(request, this.keys, this.connection, this.waits));
+    return this.add(ACQUIRE.rule(request), new AcquireCommand(request, this.keys, this.connection, this.queued));
   }
 
   release(request: ReleaseRequest): PromiseLike<ReleaseAnswer> {
-    if (request.next !== undefined) this.waits(request.next.ownerToken, this.keys.lock(request.key));
+    if (request.next !== undefined) this.queued(request.next.ownerToken, this.keys.lock(request.key));
     return this.send(RELEASE, request);
   }
 

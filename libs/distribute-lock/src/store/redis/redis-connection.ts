@@ -6,14 +6,14 @@ import { LockStoreError } from '../lock-store.js';
 import type { Layout } from './layout.js';
 import { COMMAND_LIMIT_MS, Link, type LinkListener } from './link.js';
 import { Outage } from './outage.js';
-import { addressOf, addressOfMember, isCluster, isEnded, placeOf, stateOf, type RedisClient } from './redis-client.js';
+import { addressOf, addressOfMember, isCluster, isEnded, peerOf, stateOf, type RedisClient } from './redis-client.js';
 import { messageOf, neverSent, noAnswer, redacted, storeError } from './redis-errors.js';
 import { SentinelWatch } from './sentinel-watch.js';
 import { ServerClock } from './server-clock.js';
 import { TemplateWatch } from './template-watch.js';
 
 /** A command that waits until its link accepts writes. */
-class Waiting extends Timer {
+class PendingCall extends Timer {
   constructor(
     readonly lockKey: string,
     readonly resolve: () => void,
@@ -47,7 +47,7 @@ export class RedisConnection implements LinkListener {
   private readonly unknownClock = new ServerClock();
   private readonly link: Link | undefined;
   private readonly watch: SentinelWatch | undefined;
-  private readonly waiting = new Set<Waiting>();
+  private readonly pending = new Set<PendingCall>();
   private readonly listeners = new Set<LinkListener>();
   private readonly handlers: readonly (readonly [string, (error: Error) => void])[];
   private lastError: string | undefined;
@@ -83,8 +83,8 @@ export class RedisConnection implements LinkListener {
     const greet = (): Promise<void> | undefined => this.layout?.find().then(() => this.layoutFound());
     this.link = new Link(client, { clock, timers: this.timers, listener: this, greet });
     if (client.options.sentinels) {
-      const switched = (place: string): void => {
-        if (this.accepts() && place !== placeOf(client)) this.demoted();
+      const switched = (peer: string): void => {
+        if (this.accepts() && peer !== peerOf(client)) this.demoted();
       };
       this.watch = new SentinelWatch(client.options, switched, { clock, timers: this.timers });
     }
@@ -127,14 +127,14 @@ export class RedisConnection implements LinkListener {
     if (this.client.status === 'wait') this.client.connect().catch((error: Error) => this.failed(error));
     return new Promise((resolve, reject) => {
       const late = (): void => {
-        this.waiting.delete(waiting);
+        this.pending.delete(waiting);
         reject(this.notReady(limitMs));
       };
-      const waiting = new Waiting(lockKey, resolve, reject, late, () => {
-        this.waiting.delete(waiting);
+      const waiting = new PendingCall(lockKey, resolve, reject, late, () => {
+        this.pending.delete(waiting);
         reject(this.ended());
       });
-      this.waiting.add(waiting);
+      this.pending.add(waiting);
       this.timers.add(waiting, limitMs);
     });
   }
@@ -232,9 +232,9 @@ export class RedisConnection implements LinkListener {
 
   /** Resumes commands whose link accepts writes. */
   protected resolveWaiting(): void {
-    for (const waiting of [...this.waiting]) {
+    for (const waiting of [...this.pending]) {
       if (!this.accepts(waiting.lockKey)) continue;
-      this.waiting.delete(waiting);
+      this.pending.delete(waiting);
       this.timers.remove(waiting);
       waiting.resolve();
     }
@@ -253,9 +253,9 @@ export class RedisConnection implements LinkListener {
     for (const { reject } of this.take()) reject(this.ended());
   }
 
-  private take(): Waiting[] {
-    const all = [...this.waiting];
-    this.waiting.clear();
+  private take(): PendingCall[] {
+    const all = [...this.pending];
+    this.pending.clear();
     for (const waiting of all) this.timers.remove(waiting);
     return all;
   }

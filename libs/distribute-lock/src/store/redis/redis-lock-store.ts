@@ -21,7 +21,7 @@ import { connectionTo, type RedisSource } from './connection-to.js';
 import type { CredentialsSource } from './credentials.js';
 import { Inbox } from './messages/inbox.js';
 import { Layout, type LockLayout } from './layout.js';
-import type { WaitListener } from './lock-commands.js';
+import type { QueuedListener } from './lock-commands.js';
 import { RedisAdmin } from './redis-admin.js';
 import { RedisCommands, type RedisCommandSettings } from './redis-commands.js';
 import { isCluster, type RedisClient } from './redis-client.js';
@@ -72,8 +72,8 @@ export class RedisLockStore implements LockStore {
   ) {
     const { durability, credentials, clock } = settings;
     this.inbox = new Inbox(connection, keys);
-    const waits: WaitListener = (ownerToken, lockKey) => this.inbox.waitFor(ownerToken, lockKey);
-    this.attempts = this.commands = new RedisCommands(connection, keys, waits, settings);
+    const queued: QueuedListener = (ownerToken, lockKey) => this.inbox.waitFor(ownerToken, lockKey);
+    this.attempts = this.commands = new RedisCommands(connection, keys, queued, settings);
     this.admin = new RedisAdmin(connection, keys, connection.clock);
     if (durability === undefined) {
       this.acquireAll = this.commands.acquireAll;
@@ -83,7 +83,7 @@ export class RedisLockStore implements LockStore {
     const layoutOf = (client: RedisClient): Layout => newLayout(client, keys, settings);
     const acknowledged = connectionTo(connection.template, credentials, clock, layoutOf).connection;
     // Its attempts wait for messages, which arrive for the first connection.
-    this.attempts = new RedisCommands(acknowledged, keys, waits, settings, durability);
+    this.attempts = new RedisCommands(acknowledged, keys, queued, settings, durability);
     this.tickets = new RedisTickets(connection, keys, this.attempts);
   }
 

@@ -36,8 +36,8 @@ export class ScriptCall extends Timer {
   }
 
   /** Fails the call when the timers close, even if the client stays open and sends it later. */
-  override forgotten(stood: boolean): void {
-    if (stood) this.late(this);
+  override forgotten(wasScheduled: boolean): void {
+    if (wasScheduled) this.late(this);
   }
 }
 

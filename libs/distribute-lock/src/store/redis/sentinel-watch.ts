@@ -18,7 +18,7 @@ export class SentinelWatch {
   /** @param switched - receives the address of the new primary as `host port` */
   constructor(
     private readonly options: RedisOptions,
-    private readonly switched: (place: string) => void,
+    private readonly switched: (peer: string) => void,
     private readonly timing: { readonly clock: Clock; readonly timers: Timers },
   ) {}
 

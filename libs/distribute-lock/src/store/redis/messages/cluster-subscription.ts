@@ -62,7 +62,7 @@ export class ClusterSubscription implements Subscription {
   private async openAnywhere(last?: string): Promise<void> {
     let trouble = new LockStoreError('The client knows no node of the Cluster yet.', true);
     const nodes = shuffled(this.cluster.nodes());
-    for (const node of nodes.toSorted((a, b) => Number(placeOf(a) === last) - Number(placeOf(b) === last))) {
+    for (const node of nodes.toSorted((a, b) => Number(nodeOf(a) === last) - Number(nodeOf(b) === last))) {
       try {
         return await this.openOn(node);
       } catch (error) {
@@ -106,7 +106,7 @@ export class ClusterSubscription implements Subscription {
     if (this.link !== link || this.closed) return;
     this.link = undefined;
     this.subscriber.unsubscribed();
-    this.move(placeOf(link.client));
+    this.move(nodeOf(link.client));
   }
 
   private move(last?: string): void {
@@ -118,7 +118,7 @@ export class ClusterSubscription implements Subscription {
   }
 }
 
-const placeOf = ({ options: { host, port } }: Redis): string => `${host}:${port}`;
+const nodeOf = ({ options: { host, port } }: Redis): string => `${host}:${port}`;
 
 function shuffled<T>(all: readonly T[]): T[] {
   const from = Math.floor(Math.random() * all.length);

@@ -22,19 +22,19 @@ const unconfirmed = (): Error =>
   new LockStoreError('the lease that readers of this process share was not confirmed in time.', true);
 
 /** The read lock. */
-export const shared: Kind = {
+export const reading: Kind = {
   name: 'read',
   options: ['read'],
   // A reader may always reenter: if a writer waits, the reader would otherwise wait for itself.
   nestsIn: ['exclusive', 'read'],
-  newState: (services, key) => new SharedState(services, key),
+  newState: (services, key) => new ReadState(services, key),
 };
 
 /**
  * Readers of one process share one grant, and entering it costs no command. While a writer waits, new readers wait here until the
  * lease is released or the writer has left.
  */
-export class SharedState extends SingleGrantState {
+export class ReadState extends SingleGrantState {
   /** The fencing token that all readers share. */
   private fencingToken = 0;
   /** Number of messages that a writer waits: an answer to an older command must not admit readers. */
@@ -65,7 +65,7 @@ export class SharedState extends SingleGrantState {
     const { watchdog } = this.services.context;
     // Its time may have passed in a pause, before its timer fired.
     if (before !== undefined && !watchdog.isOver(before, now)) watchdog.lose(before, { reason: 'deleted' });
-    this.open(grant, grant.numbers.take());
+    this.open(grant, grant.block.take());
     while (list.first !== undefined) this.serve(list.first, grant, now);
     this.shortenSoon(grant, now);
   }
@@ -289,7 +289,7 @@ class ReaderGate extends Timer {
 
   constructor(
     private readonly services: KindServices,
-    private readonly state: SharedState,
+    private readonly state: ReadState,
   ) {
     super();
   }
