@@ -147,7 +147,7 @@ export const ENGINE_MUTANTS: Readonly<Record<string, () => Restore>> = {
       (original) =>
         function (this: MessagesInside, message: LockMessage) {
           const attempt = this.states.ofToken(message.key, message.ownerToken)?.attemptOf(message.ownerToken);
-          if (message.type !== 'granted' || attempt?.idle !== false) original.call(this, message);
+          if (message.type !== 'granted' || attempt?.sendable !== false) original.call(this, message);
         },
     ),
 

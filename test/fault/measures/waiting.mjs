@@ -87,7 +87,7 @@ export const measuresOfWaiting = [
     promise: 'P9',
     what: 'a waiter that gives up leaves the queue',
     file: 'engine/attempts.ts',
-    measure: 'if (mayTakeEffect) this.undo(attempt);',
+    measure: 'if (needsUndo) this.undo(attempt);',
     without: '',
     test: ['crashes', 'after it gave up'],
   },

@@ -188,9 +188,9 @@ export class Acquiring {
     this.attempts.sleep(attempt, leftMs, foreign, isNew);
   }
 
-  /** @param stands - whether the attempt was still in the queue, so that the process has kept its places */
-  private heartbeatAnswered(state: KeyState, stands: boolean): void {
-    if (stands) this.attempts.sendLast(state);
+  /** @param keptPlaces - whether the attempt was still in the queue, and so were the others of this process */
+  private heartbeatAnswered(state: KeyState, keptPlaces: boolean): void {
+    if (keptPlaces) this.attempts.sendLast(state);
     else this.placesLost(state);
   }
 
@@ -209,7 +209,7 @@ export class Acquiring {
       attempt.finalUndoAt = finalUndoAt(this.context.clock.now());
     }
     if (attempt.over) {
-      if (attempt.sent) this.attempts.undo(attempt);
+      if (attempt.mayBeInStore) this.attempts.undo(attempt);
       else this.context.abandoned.neverSent(attempt.ownerToken);
       return;
     }

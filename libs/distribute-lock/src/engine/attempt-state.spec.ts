@@ -14,12 +14,12 @@ function after(...changes: readonly ((attempt: AttemptState) => void)[]): Attemp
 const delayed = (attempt: AttemptState): void => attempt.wasDelayed();
 const sent = (attempt: AttemptState): void => attempt.wasSent(1_000, 10);
 const sentByRelease = (attempt: AttemptState): void => attempt.wasSentByRelease(1_000);
-const ended = (attempt: AttemptState): void => attempt.commandEnded();
+const commandEnded = (attempt: AttemptState): void => attempt.commandEnded();
 const executed = (attempt: AttemptState): void => attempt.wasExecuted();
 const refused = (attempt: AttemptState): void => attempt.wasRefused();
 const placed = (attempt: AttemptState): void => attempt.wasPlaced();
 const queued = (attempt: AttemptState): void => attempt.wasQueued();
-const over = (attempt: AttemptState): void => attempt.end();
+const ended = (attempt: AttemptState): void => attempt.end();
 const failed = (attempt: AttemptState): void => {
   attempt.lastError = new Error('no answer');
 };
@@ -30,99 +30,103 @@ describe('An attempt', () => {
     expect(() => after(sentByRelease, sent)).toThrow('in flight cannot be sent');
     expect(() => after(sent, delayed)).toThrow('in flight cannot be delayed');
     expect(() => after(delayed, delayed)).toThrow('delayed cannot be delayed');
-    expect(() => after(ended)).toThrow('idle cannot be answered');
-    expect(() => after(delayed, ended)).toThrow('delayed cannot be answered');
+    expect(after(sent, commandEnded, commandEnded).sendable).toBe(true);
+    expect(after(delayed, commandEnded).delayed).toBe(true);
   });
 
   it('is never sent again when it is over, but may still be answered', () => {
-    expect(() => after(over, sent)).toThrow('over cannot be sent');
-    expect(() => after(over, sentByRelease)).toThrow('over cannot be sent');
-    expect(() => after(over, delayed)).toThrow('over cannot be delayed');
-    const late = after(sent, over, ended);
-    expect([late.over, late.idle]).toEqual([true, false]);
+    expect(() => after(ended, sent)).toThrow('over cannot be sent');
+    expect(() => after(ended, sentByRelease)).toThrow('over cannot be sent');
+    expect(() => after(ended, delayed)).toThrow('over cannot be delayed');
+    const late = after(sent, ended, commandEnded);
+    expect([late.over, late.sendable]).toEqual([true, false]);
   });
 
   it('is sent again after each answer, and after a delay', () => {
     expect(after(delayed).delayed).toBe(true);
     expect(after(delayed, sent).delayed).toBe(false);
-    expect(after(delayed, sent, ended, queued, sent, ended).idle).toBe(true);
+    expect(after(delayed, sent, commandEnded, queued, sent, commandEnded).sendable).toBe(true);
   });
 
   it.each([
-    ['is new', after(), { sent: false, mayTakeEffect: false, answered: false, mayBeQueued: false }],
-    ['is delayed', after(delayed), { sent: false, mayTakeEffect: false, answered: false, mayBeQueued: false }],
-    ['is in flight', after(sent), { sent: false, mayTakeEffect: true, answered: false, mayBeQueued: false }],
-    ['was not sent', after(sent, ended), { sent: false, mayTakeEffect: false, answered: false, mayBeQueued: false }],
+    ['is new', after(), { mayBeInStore: false, needsUndo: false, answered: false, mayBeQueued: false }],
+    ['is delayed', after(delayed), { mayBeInStore: false, needsUndo: false, answered: false, mayBeQueued: false }],
+    ['is in flight', after(sent), { mayBeInStore: false, needsUndo: true, answered: false, mayBeQueued: false }],
+    [
+      'was not sent',
+      after(sent, commandEnded),
+      { mayBeInStore: false, needsUndo: false, answered: false, mayBeQueued: false },
+    ],
     [
       'may have been executed',
-      after(sent, ended, executed),
-      { sent: true, mayTakeEffect: true, answered: false, mayBeQueued: false },
+      after(sent, commandEnded, executed),
+      { mayBeInStore: true, needsUndo: true, answered: false, mayBeQueued: false },
     ],
     [
       'was refused',
-      after(sent, ended, refused),
-      { sent: true, mayTakeEffect: true, answered: true, mayBeQueued: false },
+      after(sent, commandEnded, refused),
+      { mayBeInStore: true, needsUndo: true, answered: true, mayBeQueued: false },
     ],
     [
       'was named by a release that was not sent',
-      after(sentByRelease, ended),
-      { sent: false, mayTakeEffect: false, answered: true, mayBeQueued: false },
+      after(sentByRelease, commandEnded),
+      { mayBeInStore: false, needsUndo: false, answered: true, mayBeQueued: false },
     ],
     [
       'was named by a release without an answer',
-      after(sentByRelease, ended, executed),
-      { sent: true, mayTakeEffect: true, answered: true, mayBeQueued: false },
+      after(sentByRelease, commandEnded, executed),
+      { mayBeInStore: true, needsUndo: true, answered: true, mayBeQueued: false },
     ],
     [
       'was named by a release after a command without an answer',
-      after(sent, ended, executed, sentByRelease, ended),
-      { sent: true, mayTakeEffect: true, answered: true, mayBeQueued: false },
+      after(sent, commandEnded, executed, sentByRelease, commandEnded),
+      { mayBeInStore: true, needsUndo: true, answered: true, mayBeQueued: false },
     ],
     [
       'was placed by a release',
-      after(sentByRelease, ended, placed),
-      { sent: true, mayTakeEffect: true, answered: true, mayBeQueued: true },
+      after(sentByRelease, commandEnded, placed),
+      { mayBeInStore: true, needsUndo: true, answered: true, mayBeQueued: true },
     ],
     [
       'was placed, and refused later',
-      after(sentByRelease, ended, placed, sent, ended, refused),
-      { sent: true, mayTakeEffect: true, answered: true, mayBeQueued: true },
+      after(sentByRelease, commandEnded, placed, sent, commandEnded, refused),
+      { mayBeInStore: true, needsUndo: true, answered: true, mayBeQueued: true },
     ],
     [
       'was queued, and refused later',
-      after(sent, ended, queued, sent, ended, refused),
-      { sent: true, mayTakeEffect: true, answered: true, mayBeQueued: true },
+      after(sent, commandEnded, queued, sent, commandEnded, refused),
+      { mayBeInStore: true, needsUndo: true, answered: true, mayBeQueued: true },
     ],
   ])('knows what may be in the store when it %s', (_, attempt, expected) => {
     expect(attempt).toMatchObject(expected);
   });
 
   it('stays queued whatever a later release or answer says', () => {
-    const { queued: stays } = after(sent, ended, queued, sentByRelease, ended, placed, executed, refused);
+    const { queued: stays } = after(sent, commandEnded, queued, sentByRelease, commandEnded, placed, executed, refused);
     expect(stays).toBe(true);
-    expect(after(sentByRelease, ended, placed).queued).toBe(false);
+    expect(after(sentByRelease, commandEnded, placed).queued).toBe(false);
   });
 
   it('records how its latest command gets the lock, if it does', () => {
     const first = after();
     first.wasSent(1_000, 10);
     expect(first.path).toBeUndefined();
-    ended(first);
+    commandEnded(first);
     queued(first);
     first.wasSent(1_000, 20);
     expect(first.path).toBe('heartbeat');
-    ended(first);
+    commandEnded(first);
     first.holderEndsAt = 25;
     first.wasSent(1_000, 30);
     expect(first.path).toBe('expiry');
-    ended(first);
+    commandEnded(first);
     first.wasOffered();
     first.wasSent(1_000, 40);
     expect([first.path, first.offered]).toEqual(['message', false]);
   });
 
   it('awaits a message until an offer comes, and an offer until a command follows', () => {
-    const waiting = after(sent, ended, queued);
+    const waiting = after(sent, commandEnded, queued);
     waiting.awaitMessage(true);
     expect([waiting.awaitsMessage, waiting.offered]).toEqual([true, false]);
     waiting.wasOffered();
@@ -130,7 +134,7 @@ describe('An attempt', () => {
     expect([waiting.awaitsMessage, waiting.offered]).toEqual([false, true]);
     sent(waiting);
     expect([waiting.awaitsMessage, waiting.offered]).toEqual([false, false]);
-    ended(waiting);
+    commandEnded(waiting);
     waiting.awaitMessage(true);
     sent(waiting);
     expect(waiting.awaitsMessage).toBe(true);
@@ -140,17 +144,17 @@ describe('An attempt', () => {
 
   it('knows a holder only from an answer', () => {
     expect(after().seesHolder).toBe(false);
-    expect(after(sent, ended, executed).seesHolder).toBe(false);
-    expect(after(sent, ended, refused).seesHolder).toBe(true);
-    expect(after(sent, ended, refused, sent).seesHolder).toBe(false);
-    expect(after(sent, ended, refused, delayed).seesHolder).toBe(false);
-    expect(after(sent, ended, refused, failed).seesHolder).toBe(false);
-    expect(after(sent, ended, refused, failed, refused).seesHolder).toBe(true);
-    expect(after(sent, ended, queued, (attempt) => attempt.wasOffered()).seesHolder).toBe(false);
+    expect(after(sent, commandEnded, executed).seesHolder).toBe(false);
+    expect(after(sent, commandEnded, refused).seesHolder).toBe(true);
+    expect(after(sent, commandEnded, refused, sent).seesHolder).toBe(false);
+    expect(after(sent, commandEnded, refused, delayed).seesHolder).toBe(false);
+    expect(after(sent, commandEnded, refused, failed).seesHolder).toBe(false);
+    expect(after(sent, commandEnded, refused, failed, refused).seesHolder).toBe(true);
+    expect(after(sent, commandEnded, queued, (attempt) => attempt.wasOffered()).seesHolder).toBe(false);
   });
 
   it('no longer speaks for all when it is queued', () => {
-    const speaker = after(sent, ended);
+    const speaker = after(sent, commandEnded);
     speaker.speaksForAll = true;
     queued(speaker);
     expect(speaker.speaksForAll).toBe(false);

@@ -4,7 +4,7 @@ import { Retry } from '../runtime/retries.js';
 /**
  * What happens to an attempt in this process:
  *
- * - `idle`: no command of it is on its way. It is new, sleeps, or pauses after a failure.
+ * - `idle`: this process waits for no answer. The attempt is new, sleeps, or pauses after a failure.
  * - `delayed`: it waits for the subscription before its command is sent.
  * - `in flight`: a command was sent, and neither an answer nor a failure has come.
  * - `over`: it has ended, with a grant or without. An answer may still come.
@@ -12,16 +12,16 @@ import { Retry } from '../runtime/retries.js';
 type Phase = 'idle' | 'delayed' | 'in flight' | 'over';
 
 /**
- * What is known of an attempt in the store. Later ones replace earlier ones:
+ * What is known of an attempt in the store, apart from a command in flight:
  *
- * - `absent`: no command of it was sent, so nothing needs to be undone.
- * - `after own hold`: also absent, but this process has held the lock until its first command.
- * - `possible`: the store may have executed a command, and has not answered.
- * - `refused`: the store has answered, and neither granted nor queued it.
- * - `placed`: a release named it as the next attempt, so the store may have queued it.
- * - `queued`: the store reported that it is queued.
+ * - `absent`: the store has executed no command of it.
+ * - `after own hold`: also absent, and this process held the lock when the first command was sent.
+ * - `possible`: the store may have executed a command, and it is not known whether the lock is held.
+ * - `not queued`: the same, but it is known: by an answer, or because this process held the lock.
+ * - `placed`: a release that named it was executed, so the store may have queued it.
+ * - `queued`: an answer says that it is queued. A lost place does not change that.
  */
-type InStore = 'absent' | 'after own hold' | 'possible' | 'refused' | 'placed' | 'queued';
+type InStore = 'absent' | 'after own hold' | 'possible' | 'not queued' | 'placed' | 'queued';
 
 /**
  * Whether a message announces the grant:
@@ -54,8 +54,8 @@ export abstract class AttemptState extends Retry {
   /** The earliest end of the lease in front, as of the last `queued` answer; -1 when unknown. */
   holderEndsAt = -1;
 
-  /** No command is on its way, and none waits for the subscription. */
-  get idle(): boolean {
+  /** A command can be sent. */
+  get sendable(): boolean {
     return this.phase === 'idle';
   }
 
@@ -81,14 +81,14 @@ export abstract class AttemptState extends Retry {
     return this.inStore === 'queued' || this.inStore === 'placed';
   }
 
-  /** A command was sent, or may have been. Otherwise nothing needs to be undone. */
-  get sent(): boolean {
+  /** The store has executed a command, or may have. A command in flight does not count. */
+  get mayBeInStore(): boolean {
     return this.inStore !== 'absent' && this.inStore !== 'after own hold';
   }
 
-  /** Whether the store may execute a command of the attempt, or has done so. */
-  get mayTakeEffect(): boolean {
-    return this.sent || this.phase === 'in flight';
+  /** Whether the attempt needs an undo when it ends now. */
+  get needsUndo(): boolean {
+    return this.mayBeInStore || this.phase === 'in flight';
   }
 
   get awaitsMessage(): boolean {
@@ -106,7 +106,7 @@ export abstract class AttemptState extends Retry {
 
   /** The command waits for the subscription. */
   wasDelayed(): void {
-    this.expect(this.phase === 'idle', 'delayed');
+    this.ensure(this.phase === 'idle', 'delayed');
     this.phase = 'delayed';
   }
 
@@ -126,32 +126,30 @@ export abstract class AttemptState extends Retry {
   /** A release names it as the next attempt. */
   wasSentByRelease(ttlMs: number): void {
     this.begin(ttlMs);
-    if (!this.answered) this.inStore = this.sent ? 'refused' : 'after own hold';
+    if (!this.answered) this.inStore = this.mayBeInStore ? 'not queued' : 'after own hold';
   }
 
   private begin(ttlMs: number): void {
-    this.expect(this.phase === 'idle' || this.phase === 'delayed', 'sent');
+    this.ensure(this.phase === 'idle' || this.phase === 'delayed', 'sent');
     this.phase = 'in flight';
     this.ttlMs = ttlMs;
   }
 
   /** An answer or a failure of the command has come. */
   commandEnded(): void {
-    if (this.phase === 'over') return;
-    this.expect(this.phase === 'in flight', 'answered');
-    this.phase = 'idle';
+    if (this.phase === 'in flight') this.phase = 'idle';
   }
 
   /** The store has executed a command, or may have. */
   wasExecuted(): void {
-    if (!this.sent) this.inStore = this.answered ? 'refused' : 'possible';
+    if (!this.mayBeInStore) this.inStore = this.answered ? 'not queued' : 'possible';
   }
 
   /** The store has answered without a grant. */
   wasRefused(): void {
     this.failures = 0;
     this.lastError = undefined;
-    if (!this.mayBeQueued) this.inStore = 'refused';
+    if (this.inStore !== 'queued' && this.inStore !== 'placed') this.inStore = 'not queued';
   }
 
   /** The store has executed the release, and may have queued the attempt. */
@@ -186,7 +184,7 @@ export abstract class AttemptState extends Retry {
   }
 
   /** Throws after a defect of the engine: two commands of one attempt would make its answers ambiguous. */
-  private expect(allowed: boolean, change: string): void {
+  private ensure(allowed: boolean, change: string): void {
     if (!allowed) throw new Error(`An attempt that is ${this.phase} cannot be ${change}.`);
   }
 }

@@ -52,8 +52,10 @@ export class Attempts {
   /** Sends the attempt for the first time, or again. */
   send(attempt: Attempt, now?: number): void {
     const { list } = attempt;
-    if (!attempt.idle || list.first === undefined) return;
+    if (!attempt.sendable || list.first === undefined) return;
     const unready = list.waits ? this.context.inbox.ready() : undefined;
+    // A store that reports the subscription at once has made this process send the attempt.
+    if (!attempt.sendable) return;
     if (unready === undefined || list.patient < list.size) this.sendNow(attempt, list, now);
     else this.sendAfter(attempt, unready);
   }
@@ -120,10 +122,10 @@ export class Attempts {
 
   /** Ends the attempt without a grant. Undoes it if a command may have been sent, also while one is in flight. */
   abandon(attempt: Attempt): void {
-    const { mayTakeEffect } = attempt;
+    const { needsUndo } = attempt;
     this.context.timers.remove(attempt);
     this.end(attempt);
-    if (mayTakeEffect) this.undo(attempt);
+    if (needsUndo) this.undo(attempt);
   }
 
   abandonAll(list: WaitList): void {

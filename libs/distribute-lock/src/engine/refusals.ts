@@ -77,7 +77,7 @@ export function mismatch({ name, key, options }: LockCall, found: number): LockU
 
 export function notSupported({ name, key, options }: LockCall, supported: ReadonlySet<string>): LockUsageError {
   return new LockUsageError(
-    `The lock "${name}" asks for kind "${options.kind}", but its connection offers only ${[...supported].join(', ')}.`,
+    `The lock "${name}" asks for kind "${options.kind}", but its connection supports only ${[...supported].join(', ')}.`,
     { key },
   );
 }

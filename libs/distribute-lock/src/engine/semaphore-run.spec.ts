@@ -47,7 +47,7 @@ describe('A caller that arrives while callers of its process are served and anot
 });
 
 describe('Callers that return right after the last caller of their process was served', () => {
-  it('are reported together, behind another process', async () => {
+  it('get their places together, behind another process', async () => {
     const clock = new ManualClock();
     const world = new ManualWorld(clock);
     const [before, here, there, third] = [world.process(), world.process(), world.process(), world.process()];
@@ -190,7 +190,7 @@ describe('The last caller of a process with more callers than permits', () => {
     await clock.pass(1);
     callers.push(acquire());
     await clock.pass(1);
-    // These five callers are reported together, with four places.
+    // These five callers get four places together.
     callers.push(...Array.from({ length: 5 }, acquire));
     await clock.pass(30);
     await before.release();

@@ -14,6 +14,26 @@ interface Loops {
   readonly ended: Promise<unknown>;
 }
 
+describe('A process whose store reports the subscription before it returns', () => {
+  it('acquires a free lock, and waits for a taken one', async () => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    const { store } = world;
+    const subscribe = store.subscribe.bind(store);
+    store.subscribe = (processId, listener) => {
+      listener.resubscribed();
+      return subscribe(processId, listener);
+    };
+    const [here, there] = [world.process(), world.process()];
+    const lease = await there.acquire('k', { wait: '5s' });
+    const waiting = here.acquire('k', { wait: '5s' });
+    await clock.pass(5);
+    await lease.release();
+    await clock.pass(5);
+    await (await waiting).release();
+  });
+});
+
 describe('A process whose subscription is not answered', () => {
   const start = () => {
     const clock = new ManualClock();

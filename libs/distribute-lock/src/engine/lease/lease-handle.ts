@@ -80,9 +80,9 @@ export class LeaseHandle extends Lease implements Holder {
     public startedAt: number,
   ) {
     super();
-    const waits = call.multiKey === true;
-    this.phase = waits ? 'before work' : 'working';
-    this.plan = waits ? planBeforeWork(call.options) : planOf(call.options);
+    const isPart = call.multiKey === true;
+    this.phase = isPart ? 'before work' : 'working';
+    this.plan = isPart ? planBeforeWork(call.options) : planOf(call.options);
     this.limitHold();
   }
 

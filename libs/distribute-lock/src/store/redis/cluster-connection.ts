@@ -39,7 +39,7 @@ export class ClusterConnection extends RedisConnection {
     link.end();
     this.links.delete(name);
     // The client reads from another node which node serves the slots now.
-    this.resolveWaiting();
+    this.resolvePending();
   };
 
   /** The client read which node serves which slots: a failover has replaced a lost master, or it was removed. */

@@ -127,15 +127,15 @@ export class RedisConnection implements LinkListener {
     if (this.client.status === 'wait') this.client.connect().catch((error: Error) => this.failed(error));
     return new Promise((resolve, reject) => {
       const late = (): void => {
-        this.pending.delete(waiting);
+        this.pending.delete(call);
         reject(this.notReady(limitMs));
       };
-      const waiting = new PendingCall(lockKey, resolve, reject, late, () => {
-        this.pending.delete(waiting);
+      const call = new PendingCall(lockKey, resolve, reject, late, () => {
+        this.pending.delete(call);
         reject(this.ended());
       });
-      this.pending.add(waiting);
-      this.timers.add(waiting, limitMs);
+      this.pending.add(call);
+      this.timers.add(call, limitMs);
     });
   }
 
@@ -177,7 +177,7 @@ export class RedisConnection implements LinkListener {
     this.lastError = undefined;
     this.outage.end(this.partOf(link));
     this.watch?.open();
-    this.resolveWaiting();
+    this.resolvePending();
     for (const listener of this.listeners) listener.usable?.();
   }
 
@@ -196,7 +196,7 @@ export class RedisConnection implements LinkListener {
       if (event !== 'error') this.client.off(event, handler);
     }
     this.timers.close();
-    this.rejectWaiting();
+    this.rejectPending();
     this.link?.end();
     this.watch?.close();
     this.templateWatch?.end();
@@ -227,16 +227,16 @@ export class RedisConnection implements LinkListener {
     const known = neverSent(storeError(error, server));
     if (known.passing) return;
     // A lasting error, such as a wrong password, fails waiting commands at once.
-    for (const waiting of this.take()) waiting.reject(known);
+    for (const call of this.take()) call.reject(known);
   }
 
   /** Resumes commands whose link accepts writes. */
-  protected resolveWaiting(): void {
-    for (const waiting of [...this.pending]) {
-      if (!this.accepts(waiting.lockKey)) continue;
-      this.pending.delete(waiting);
-      this.timers.remove(waiting);
-      waiting.resolve();
+  protected resolvePending(): void {
+    for (const call of [...this.pending]) {
+      if (!this.accepts(call.lockKey)) continue;
+      this.pending.delete(call);
+      this.timers.remove(call);
+      call.resolve();
     }
   }
 
@@ -246,17 +246,17 @@ export class RedisConnection implements LinkListener {
 
   private hasEnded(): void {
     this.outage.cancel();
-    this.rejectWaiting();
+    this.rejectPending();
   }
 
-  private rejectWaiting(): void {
+  private rejectPending(): void {
     for (const { reject } of this.take()) reject(this.ended());
   }
 
   private take(): PendingCall[] {
     const all = [...this.pending];
     this.pending.clear();
-    for (const waiting of all) this.timers.remove(waiting);
+    for (const call of all) this.timers.remove(call);
     return all;
   }
 
