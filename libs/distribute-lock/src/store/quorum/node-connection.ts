@@ -80,7 +80,7 @@ class RedisNodeConnection implements NodeConnection {
   }
 
   observeConnection(listener: ConnectionListener): void {
-    this.connection.outage.listener = listener;
+    this.connection.outage.listen(listener);
   }
 
   async run(key: string, words: StepWords, isWanted: () => boolean): Promise<NodeReply> {

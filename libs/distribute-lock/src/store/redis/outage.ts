@@ -9,7 +9,7 @@ const SEARCH_MS = 5_000;
 
 /** Reports each outage of one connection and its end, once each. A Cluster has several parts: its client and each node. */
 export class Outage extends Timer {
-  listener: ConnectionListener | undefined;
+  private listener: ConnectionListener | undefined;
   private readonly broken = new Set<unknown>();
   private since = 0;
   private reason = '';
@@ -24,6 +24,11 @@ export class Outage extends Timer {
     private readonly search: () => void,
   ) {
     super();
+  }
+
+  /** From now on, reports to this listener. The engine, which gets the store, sets it. */
+  listen(listener: ConnectionListener): void {
+    this.listener = listener;
   }
 
   /** The part accepts no commands. With `known`, the reason is an error and is reported now. */

@@ -120,7 +120,7 @@ export class RedisLockStore implements LockStore {
   }
 
   observeConnections(listener: ConnectionListener): void {
-    this.connection.outage.listener = listener;
+    this.connection.outage.listen(listener);
   }
 
   async subscribe(processId: string, listener: LockStoreListener): Promise<boolean> {
