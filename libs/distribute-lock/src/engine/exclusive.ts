@@ -29,10 +29,7 @@ export class ExclusiveState extends SingleGrantState {
     }
     // A waiter behind a holder of this process must learn when another process waits.
     else if (list.waits) void context.inbox.ready();
-    // A non-waiting caller shares the outcome of the attempt.
-    if (!waiter.waits && list.attempt !== undefined) {
-      acquiring.wakeUps.wake({ reason: 'non-waiting caller', attempt: list.attempt });
-    }
+    this.hurryFor(waiter, list);
   }
 
   granted(list: WaitList, grant: Grant, now: number): void {
@@ -56,20 +53,6 @@ export class ExclusiveState extends SingleGrantState {
 
   leaseEnded(lease: LeaseHandle, now: number): Promise<void> | undefined {
     return this.services.releasing.handOver(this, lease, now);
-  }
-
-  callersLeft(list: WaitList): void {
-    if (list.first === undefined && list.attempt !== undefined) {
-      this.services.acquiring.attempts.abandon(list.attempt);
-    }
-  }
-
-  contendedBy(grant: Grant): void {
-    grant.contended = true;
-  }
-
-  grantEnded(): void {
-    if (this.next !== undefined) this.services.acquiring.attempts.sendFor(this.list);
   }
 
   /** Whether this process holds the lock at `now`, or waits behind a process that does. */

@@ -55,8 +55,10 @@ export class ReadState extends SingleGrantState {
     const isTaken = grant === undefined ? this.list.attempt?.seesHolder === true : grant.contended;
     if (!waiter.waits && isTaken) return refuseContended(context, this, waiter);
     this.list.push(waiter);
-    if (grant === undefined) this.requestFor(waiter);
-    else this.renewWithin(grant.contended ? HEARTBEAT_MS : 0);
+    if (grant === undefined) {
+      this.requestPlace();
+      this.hurryFor(waiter, this.list);
+    } else this.renewWithin(grant.contended ? HEARTBEAT_MS : 0);
   }
 
   granted(list: WaitList, grant: Grant, now: number): void {
@@ -154,18 +156,12 @@ export class ReadState extends SingleGrantState {
     this.services.context.watchdog.watch(grant, now);
   }
 
-  callersLeft(list: WaitList): void {
-    if (list.first === undefined && list.attempt !== undefined) {
-      this.services.acquiring.attempts.abandon(list.attempt);
-    }
-  }
-
-  contendedBy(grant: Grant): void {
-    grant.contended = true;
+  override contendedBy(grant: Grant): void {
+    super.contendedBy(grant);
     this.warnings += 1;
   }
 
-  grantEnded(): void {
+  override grantEnded(): void {
     this.refuseLate();
     this.requestPlace();
   }
@@ -192,18 +188,6 @@ export class ReadState extends SingleGrantState {
   override troubleOf(list: WaitList): Error | undefined {
     if (this.grant === undefined) return super.troubleOf(list);
     return this.grant.contended ? undefined : this.gate?.lastError;
-  }
-
-  private requestPlace(): void {
-    if (this.next !== undefined) this.services.acquiring.attempts.sendFor(this.list);
-  }
-
-  private requestFor({ waits }: Waiter): void {
-    this.requestPlace();
-    const { attempt } = this.list;
-    if (!waits && attempt !== undefined) {
-      this.services.acquiring.wakeUps.wake({ reason: 'non-waiting caller', attempt });
-    }
   }
 
   private mayEnter(grant: Grant, { plan }: Waiter, now: number): boolean {
