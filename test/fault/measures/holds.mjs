@@ -146,9 +146,9 @@ export const measuresOfHolds = [
   {
     promise: 'P5',
     what: 'a non-waiting call has a time limit, also when an answer requires another command',
-    file: 'engine/lock-engine.ts',
-    measure: 'waiter.waits ? call.options.waitMs : MOST_LATE_MS',
-    without: 'waiter.waits ? call.options.waitMs : 20_000',
+    file: 'engine/entering.ts',
+    measure: 'waits ? call.options.waitMs : MOST_LATE_MS',
+    without: 'waits ? call.options.waitMs : 20_000',
     test: ['engine/settling', 'although a reader with a longer ttl joins'],
   },
   {

@@ -131,7 +131,7 @@ export const measuresOfTickets = [
   {
     promise: 'P29',
     what: 'no nested call begins while the lease leaves its process',
-    file: 'engine/nesting.ts',
+    file: 'engine/entering.ts',
     measure: '  if (outer.leavesProcess) return leavesProcess(call, outer.call.name);\n',
     without: '',
     test: ['engine/detaching', 'refuses nested calls until it has ended, so that none works beside the next holder'],

@@ -6,35 +6,18 @@ import type { LeaseTickets, MoveAnswer, MoveRequest, TicketRecord } from '../sto
 import { finalUndoAt } from '../store/abandoned-tokens.js';
 import type { EngineContext } from './context.js';
 import { RECORD_EXTRA_MS } from './detaching.js';
-import type { WaitList } from './key-state.js';
+import type { Entering } from './entering.js';
 import { Grant, MOST_LATE_ANSWERS, restMs } from './lease/grant.js';
 import type { LeaseHandle } from './lease/lease-handle.js';
 import type { Lease } from './lease/lease.js';
 import { planOf } from './lease/lifetime-plan.js';
 import type { LockCall } from './lease/lock-call.js';
+import type { MultiKey } from './multi-key.js';
 import { noTickets, ofOtherConnection, ticketLost, ticketUnavailable } from './refusals.js';
 import { type DetachedLease, detachedLease, suffixOf, ticketOf, tokenOf } from './ticket.js';
 
 /** A call of `attach()`; its key and its name may come from the record of the ticket. */
 export type AttachCall = Omit<LockCall, 'key' | 'name'> & { readonly name?: string | undefined };
-
-/** What attaching needs of the engine. */
-export interface AttachingSettings {
-  /** The name of the module's connection. */
-  readonly connection: string;
-  /** Why a call can never be served. */
-  readonly faultOf: (call: LockCall) => Error | undefined;
-  /** A wait list with this call as its only caller. */
-  readonly newCaller: (
-    call: LockCall,
-    resolve: (lease: LeaseHandle) => void,
-    reject: (error: Error) => void,
-  ) => WaitList;
-  /** A call has ended. */
-  readonly settled: () => void;
-  /** The lease of several keys, whose hold begins now. */
-  readonly begun: (leases: readonly Lease[], since: number) => Lease;
-}
 
 /** A ticket with its record. */
 interface FoundTicket {
@@ -68,7 +51,12 @@ export class Attaching {
 
   constructor(
     private readonly context: EngineContext,
-    private readonly settings: AttachingSettings,
+    private readonly entering: Entering,
+    private readonly multiKey: MultiKey,
+    /** The name of the module's connection. */
+    private readonly connection: string,
+    /** Called when a call has ended. */
+    private readonly settled: () => void,
   ) {}
 
   /** Continues the lease of the ticket in this process. */
@@ -95,7 +83,7 @@ export class Attaching {
       return await made;
     } finally {
       if (this.running.get(ticket) === settled) this.running.delete(ticket);
-      this.settings.settled();
+      this.settled();
     }
   }
 
@@ -106,11 +94,11 @@ export class Attaching {
     const { record, lease, id } = found;
     if (record.fate === 'released') throw ticketLost('released', lease);
     const parts = this.partsOf(found, call);
-    const fault = parts.map((part) => this.settings.faultOf(part.call)).find((each) => each !== undefined);
+    const fault = parts.map((part) => this.entering.faultOf(part.call, false)).find((each) => each !== undefined);
     if (fault !== undefined) throw fault;
     const grants = await this.moveAll(parts, found);
     for (const { from } of parts) this.forget(from);
-    const late = this.settings.faultOf(parts[0].call);
+    const late = this.entering.faultOf(parts[0].call, false);
     if (late !== undefined) {
       await this.moveBack(parts, found);
       throw late;
@@ -122,7 +110,7 @@ export class Attaching {
     const trace = traceOf(parts[0].call);
     const traced = trace === undefined ? () => ({}) : () => ({ trace: { ...trace } });
     const leases = await Promise.all(parts.map(({ call: one }, i) => this.serve({ ...one, ...traced() }, grants[i])));
-    return leases.length === 1 ? leases[0] : this.settings.begun(leases, since);
+    return leases.length === 1 ? leases[0] : this.multiKey.begun(leases, since);
   }
 
   private async cancelNow(ticket: string): Promise<boolean> {
@@ -165,7 +153,8 @@ export class Attaching {
   /** The ticket with its record; `undefined` if there is none, or it is not readable. */
   private async find(text: string, method: string, fate: 'used' | 'released'): Promise<FoundTicket | undefined> {
     const tickets = this.ticketsFor(method);
-    const { id, isOfOtherName } = ticketOf(text, method, { ...this.settings, scope: tickets.scope });
+    const origin = { connection: this.connection, scope: tickets.scope };
+    const { id, isOfOtherName } = ticketOf(text, method, origin);
     const record = await tickets.mark(id, fate).catch((error: Error) => {
       throw ticketUnavailable(method, error);
     });
@@ -298,7 +287,7 @@ export class Attaching {
 
   private serve(call: LockCall, grant: Grant): Promise<LeaseHandle> {
     return new Promise((resolve, reject) => {
-      const list = this.settings.newCaller(call, resolve, reject);
+      const list = this.entering.newCaller(call, resolve, reject);
       list.state.granted(list, grant, this.context.clock.now());
       this.context.changed(list.state);
     });

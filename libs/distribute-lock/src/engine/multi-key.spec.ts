@@ -6,6 +6,7 @@ import { LOCK_DEFAULTS, type ResolvedLockOptions } from '../options/lock-options
 import { Timers } from '../runtime/timers.js';
 import type { Acquiring } from './acquiring.js';
 import type { EngineContext } from './context.js';
+import type { Entering } from './entering.js';
 import { MultiKey } from './multi-key.js';
 
 /** A requested key, until the test grants or refuses it. */
@@ -68,13 +69,8 @@ function make(waitMs: number, others: Partial<ResolvedLockOptions> = {}) {
         reported.push([name, waitedMs, error.message]),
     },
   } as unknown as EngineContext;
-  const multiKey = new MultiKey(context, {} as Acquiring, {
-    acquireOne,
-    isUnused: () => true,
-    newCaller: () => {
-      throw new Error('The store has no command for several keys.');
-    },
-  });
+  // The store has no command for several keys, so the calls enter one by one.
+  const multiKey = new MultiKey(context, {} as Acquiring, {} as Entering, acquireOne);
   const controller = new AbortController();
   const options = { ...LOCK_DEFAULTS, waitMs, ...others };
   const calls = ['a', 'b', 'c'].map((key) => ({ key, name: key, options, scoped: false, signal: controller.signal }));

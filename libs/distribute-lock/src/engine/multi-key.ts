@@ -10,8 +10,9 @@ import { type AcquireAllAnswer, whenAnswered } from '../store/lock-store.js';
 import { type AbortListener, addAbortListener, removeAbortListener } from './abort-listeners.js';
 import type { Acquiring } from './acquiring.js';
 import type { EngineContext } from './context.js';
+import type { Entering } from './entering.js';
 import { exclusive } from './exclusive.js';
-import type { Attempt, WaitList } from './key-state.js';
+import type { Attempt } from './key-state.js';
 import { kindOfOption } from './kinds.js';
 import { aborted, contended, unavailable, waitTimedOut } from './refusals.js';
 import { reportHold, reportRefused, reportWait } from './reports.js';
@@ -19,20 +20,6 @@ import { MOST_LATE_MS } from './settling.js';
 
 const SLOW = new Error('it was too slow to answer for every key.');
 const LOST = new Error('one of its keys was lost before the last one was acquired.');
-
-/** What multi-key calls need of the engine. */
-export interface MultiKeySettings {
-  /** Takes one key. */
-  readonly acquireOne: (call: LockCall) => Promise<Lease>;
-  /** Whether this process neither holds nor waits for the exclusive lock of the key. */
-  readonly isUnused: (key: string) => boolean;
-  /** A wait list with this call as its only caller. */
-  readonly newCaller: (
-    call: LockCall,
-    resolve: (lease: LeaseHandle) => void,
-    reject: (error: Error) => void,
-  ) => WaitList;
-}
 
 /**
  * Takes several keys, all or none: by one command if all are free, otherwise one after the other in ascending order. The call
@@ -47,9 +34,11 @@ export class MultiKey {
   constructor(
     private readonly context: EngineContext,
     acquiring: Acquiring,
-    private readonly settings: MultiKeySettings,
+    entering: Entering,
+    /** Takes one key. */
+    private readonly acquireOne: (call: LockCall) => Promise<Lease>,
   ) {
-    this.command = new OneCommand(context, acquiring, settings);
+    this.command = new OneCommand(context, acquiring, entering);
   }
 
   /** @param given - one call for each key, in ascending order, equal except for the key */
@@ -122,7 +111,7 @@ export class MultiKey {
     try {
       for (const lease of given) round.keep(lease);
       for (const call of calls.slice(given.length)) {
-        const lease = await this.settings.acquireOne({ ...this.within(call, since), signal: round.signal });
+        const lease = await this.acquireOne({ ...this.within(call, since), signal: round.signal });
         taken.push(lease);
         round.keep(lease);
       }
@@ -261,7 +250,7 @@ class OneCommand {
   constructor(
     private readonly context: EngineContext,
     private readonly acquiring: Acquiring,
-    private readonly keys: MultiKeySettings,
+    private readonly entering: Entering,
   ) {}
 
   /** Whether to try: not while this process has callers or grants for one of the keys. */
@@ -269,7 +258,7 @@ class OneCommand {
     if (this.context.store.acquireAll === undefined || kindOfOption(calls[0].options.kind) !== exclusive) return false;
     const keys = calls.map(({ key }) => key);
     if (this.context.store.mayTakeAll?.(keys) === false) return false;
-    return keys.every((key) => this.keys.isUnused(key));
+    return keys.every((key) => this.entering.isUnused(key));
   }
 
   /**
@@ -296,7 +285,7 @@ class OneCommand {
   private attempt(call: LockCall, resolve: (lease: LeaseHandle) => void, reject: (error: Error) => void): Attempt {
     // This attempt never waits, whatever the options of the call say.
     const nonWaiting = { ...call, options: { ...call.options, waitMs: 0 } };
-    const list = this.keys.newCaller(nonWaiting, resolve, reject);
+    const list = this.entering.newCaller(nonWaiting, resolve, reject);
     const attempt = this.acquiring.attempts.create(list);
     attempt.wasSent(list.first!.plan.ttlMs, list.first!.since);
     return attempt;
