@@ -4,7 +4,6 @@ import type { World } from './world.js';
 
 /** Private parts of the engine that must be empty at the end. */
 interface Insides {
-  readonly waiting: number;
   readonly states: { readonly empty: boolean };
   readonly context: {
     readonly abandoned: { readonly size: number };
@@ -33,10 +32,10 @@ export function recordLeftovers(world: World): void {
 
 /** What is left in the engine. */
 function remains(engine: LockEngine): readonly string[] {
-  const { waiting, states, context } = engine as unknown as Insides;
+  const { states, context } = engine as unknown as Insides;
   const timers = [...context.timers.delays.values()].filter(({ first }) => first !== undefined).length;
   return [
-    ...(waiting > 0 ? ['a waiter'] : []),
+    ...(engine.load.waiting > 0 ? ['a waiter'] : []),
     ...(states.empty ? [] : ['a queue']),
     ...(context.abandoned.size > 0 ? ['an abandoned token'] : []),
     ...(timers > 0 ? ['a timer'] : []),

@@ -56,7 +56,7 @@ export class Attaching {
     /** The name of the module's connection. */
     private readonly connection: string,
     /** Called when a call has ended. */
-    private readonly settled: () => void,
+    private readonly ended: () => void,
   ) {}
 
   /** Continues the lease of the ticket in this process. */
@@ -83,7 +83,7 @@ export class Attaching {
       return await made;
     } finally {
       if (this.running.get(ticket) === settled) this.running.delete(ticket);
-      this.settled();
+      this.ended();
     }
   }
 
@@ -94,11 +94,11 @@ export class Attaching {
     const { record, lease, id } = found;
     if (record.fate === 'released') throw ticketLost('released', lease);
     const parts = this.partsOf(found, call);
-    const fault = parts.map((part) => this.entering.faultOf(part.call, false)).find((each) => each !== undefined);
+    const fault = parts.map((part) => this.entering.faultOfTicket(part.call)).find((each) => each !== undefined);
     if (fault !== undefined) throw fault;
     const grants = await this.moveAll(parts, found);
     for (const { from } of parts) this.forget(from);
-    const late = this.entering.faultOf(parts[0].call, false);
+    const late = this.entering.faultOfTicket(parts[0].call);
     if (late !== undefined) {
       await this.moveBack(parts, found);
       throw late;

@@ -49,7 +49,6 @@ export interface EngineContext {
   readonly events: LockEvents;
   /** A number from 0 to 1, for jitter. */
   readonly random: () => number;
-  /** The store must confirm each message before the process acts on it. */
   /** A waiter has been settled. */
   readonly settled: () => void;
   /** A wait list, an attempt or a grant of the key has changed. */

@@ -31,15 +31,14 @@ import { MOST_LATE_MS } from './settling.js';
 const EXCLUSIVE_ONLY: ReadonlySet<LockKind> = new Set(['exclusive']);
 
 /** How many callers of this process may wait. */
-interface MostWaiters {
+interface WaiterLimits {
   readonly maxWaitersPerKey: number;
   readonly maxWaiters: number;
 }
 
 /** The beginning of a call: it is refused, shares a lease of its call chain, or becomes a waiter of its key. */
 export class Entering {
-  /** Number of callers without a lease, for all keys. */
-  callers = 0;
+  private callers = 0;
   private refusing = false;
   private readonly waitEnds = (waiter: Waiter, reason: 'abort' | 'time-out'): void =>
     this.services.acquiring.wakeUps.wake({ reason, waiter });
@@ -47,8 +46,13 @@ export class Entering {
   constructor(
     private readonly services: KindServices,
     private readonly states: KeyStates,
-    private readonly most: MostWaiters,
+    private readonly limits: WaiterLimits,
   ) {}
+
+  /** Number of callers without a lease, for all keys. */
+  get waiting(): number {
+    return this.callers;
+  }
 
   /** From now on, every call is refused. */
   refuse(): void {
@@ -64,26 +68,31 @@ export class Entering {
     const since = this.services.context.clock.now();
     return new Promise((resolve, reject) => {
       const waiter = new Waiter(this.waitEnds, reportWait(call), since, resolve, reject);
-      this.begin(waiter.call).enter(waiter);
+      this.add(waiter.call);
+      this.stateFor(call).enter(waiter);
       const { waits, list } = waiter;
       if (list === undefined) return;
       this.services.context.timers.add(waiter, waits ? call.options.waitMs : MOST_LATE_MS, since);
     });
   }
 
-  /** A caller whose attempt another component sends: for a multi-key call, or for a ticket. */
+  /** A wait list with this call as its only caller, whose attempt or grant comes from another component. */
   newCaller(call: LockCall, resolve: (lease: LeaseHandle) => void, reject: (error: Error) => void): WaitList {
     const waiter = new Waiter(this.waitEnds, call, this.services.context.clock.now(), resolve, reject);
-    const list = new WaitList(this.begin(call), true);
+    this.add(call);
+    const list = new WaitList(this.stateFor(call), true);
     list.push(waiter);
     return list;
   }
 
-  /** The caller begins to wait. */
-  private begin(call: LockCall): KeyState {
+  /** A caller has no lease yet. */
+  private add(call: LockCall): void {
     this.count(1);
     this.services.context.kept.add(call);
-    return this.stateOf(kindOfOption(call.options.kind).name, call.key);
+  }
+
+  private stateFor({ key, options }: LockCall): KeyState {
+    return this.stateOf(kindOfOption(options.kind).name, key);
   }
 
   /** A caller has a lease, or is refused. */
@@ -93,10 +102,10 @@ export class Entering {
 
   private count(by: number): void {
     const { store } = this.services.context;
-    const before = this.callers;
-    this.callers = before + by;
-    if (this.callers === 0) store.messagesExpected?.(false);
-    else if (before === 0) store.messagesExpected?.(true);
+    const callers = this.callers + by;
+    if (callers === 0) store.messagesExpected?.(false);
+    else if (this.callers === 0) store.messagesExpected?.(true);
+    this.callers = callers;
   }
 
   /** Whether this process neither holds nor waits for the exclusive lock of the key. */
@@ -104,6 +113,7 @@ export class Entering {
     return this.states.find('exclusive', key) === undefined;
   }
 
+  /** The state of the key, which is created or resumed. */
   stateOf(kind: TokenKind, key: string): KeyState {
     const known = this.states.resume(kind, key);
     if (known !== undefined) return known;
@@ -112,14 +122,17 @@ export class Entering {
     return made;
   }
 
-  /**
-   * Why the call can never be served, independently of other holders; also reported as an event.
-   * @param nests - whether it may be nested in a lease of its call chain
-   */
-  faultOf(call: LockCall, nests = true): Error | undefined {
-    return this.faultWithin(nests ? outerLease(this.services.leases, call.key) : undefined, call);
+  /** Why the call can never be served, independently of other holders; also reported as an event. */
+  faultOf(call: LockCall): Error | undefined {
+    return this.faultWithin(outerLease(this.services.leases, call.key), call);
   }
 
+  /** The same for a ticket, which no lease of the call chain concerns. */
+  faultOfTicket(call: LockCall): Error | undefined {
+    return this.faultWithin(undefined, call);
+  }
+
+  /** @param outer - the lease of the call chain for the key */
   private faultWithin(outer: LeaseHandle | undefined, call: LockCall): Error | undefined {
     const fault = outer === undefined ? this.refusal(call) : nestingFault(call, outer);
     if (fault !== undefined) reportRefused(this.services.context.events, call, 0, fault);
@@ -138,7 +151,7 @@ export class Entering {
     if (fair === 'strict' && store.ordered === false) return unordered(call);
     const permits = call.steal ? undefined : otherPermits(this.states, call);
     if (permits !== undefined) return mismatch(call, permits);
-    const { maxWaitersPerKey, maxWaiters } = this.most;
+    const { maxWaitersPerKey, maxWaiters } = this.limits;
     if (this.callers >= maxWaiters) return tooManyWaiters(call, maxWaiters, 'in this process');
     const waiting = this.states.find(kindOfOption(kind).name, call.key)?.waiting ?? 0;
     if (waiting >= maxWaitersPerKey) return tooManyWaiters(call, maxWaitersPerKey, 'for one key');

@@ -124,8 +124,8 @@ export class LockEngine implements LeaseActions {
       connection,
       grantEnded: (grant) => this.grantEnded(this.states.find(grant.kind, grant.key)!, grant),
     });
-    const settled = (): void => this.shutdown.look();
-    this.attaching = new Attaching(this.context, this.entering, this.multiKey, connection, settled);
+    const ended = (): void => this.shutdown.look();
+    this.attaching = new Attaching(this.context, this.entering, this.multiKey, connection, ended);
   }
 
   /** What a log shows of the engine: not its secret, its leases and its connection. */
@@ -175,7 +175,7 @@ export class LockEngine implements LeaseActions {
 
   /** Callers that wait, and how many may. */
   get load(): { readonly waiting: number; readonly most: number } {
-    return { waiting: this.entering.callers, most: this.settings.maxWaiters };
+    return { waiting: this.entering.waiting, most: this.settings.maxWaiters };
   }
 
   /** Opens the store and verifies that it answers. */

@@ -29,7 +29,7 @@ export abstract class SingleGrantState extends KeyState {
     if (this.grant === grant) this.grant = undefined;
   }
 
-  /** The attempt has no caller left. */
+  /** Abandons the attempt if it has no caller left. */
   callersLeft(list: WaitList): void {
     if (list.first === undefined && list.attempt !== undefined) {
       this.services.acquiring.attempts.abandon(list.attempt);
