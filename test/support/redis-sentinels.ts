@@ -125,7 +125,10 @@ export class SentinelTopology {
       return await eventually(attempt, withinMs);
     } catch (error) {
       const logs = this.sentinels.map(({ log }) => log.trimEnd().split('\n').slice(-LOG_LINES).join('\n'));
-      throw new Error(`${(error as Error).message}. The Sentinels:\n${logs.join('\n\n')}`, { cause: error });
+      const roles = await Promise.all(this.servers.map((server) => server.run((redis) => redis.role()).catch(String)));
+      const servers = this.servers.map(({ port }, i) => `${port}: ${JSON.stringify(roles[i])}`).join('\n');
+      const message = `${(error as Error).message}. The servers:\n${servers}\nThe Sentinels:\n${logs.join('\n\n')}`;
+      throw new Error(message, { cause: error });
     }
   }
 
