@@ -8,6 +8,7 @@ import {
 } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { LockEngine, type LockEngineSettings } from '../../libs/distribute-lock/src/engine/lock-engine.js';
 import type { Clock } from '../../libs/distribute-lock/src/runtime/clock.js';
+import type { LockStoreListener } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { MemoryLockStore } from '../../libs/distribute-lock/src/store/memory/memory-lock-store.js';
 import { type Detours, withDetours } from './held-up-store.js';
 import { ManualClock } from './manual-clock.js';
@@ -33,6 +34,13 @@ export class ManualWorld {
   constructor(readonly clock: Clock) {
     this.store = new MemoryLockStore(clock);
     this.state = new StoreState(this.store);
+  }
+
+  /** From now on, processes subscribe with the listener that `replace` makes of theirs. */
+  listenThrough(replace: (listener: LockStoreListener) => LockStoreListener): void {
+    const { store } = this;
+    const subscribe = store.subscribe.bind(store);
+    store.subscribe = (processId, listener) => subscribe(processId, replace(listener));
   }
 
   process(detours: Detours = {}, maxWaiters = 5, settings: Partial<LockEngineSettings> = {}): ManualProcess {

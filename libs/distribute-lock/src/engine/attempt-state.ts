@@ -149,7 +149,7 @@ export abstract class AttemptState extends Retry {
   wasRefused(): void {
     this.failures = 0;
     this.lastError = undefined;
-    if (this.inStore !== 'queued' && this.inStore !== 'placed') this.inStore = 'not queued';
+    if (!this.mayBeQueued) this.inStore = 'not queued';
   }
 
   /** The store has executed the release, and may have queued the attempt. */

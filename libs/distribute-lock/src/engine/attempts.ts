@@ -52,10 +52,9 @@ export class Attempts {
   /** Sends the attempt for the first time, or again. */
   send(attempt: Attempt, now?: number): void {
     const { list } = attempt;
-    if (!attempt.sendable || list.first === undefined) return;
+    // Before the check: a store that reports the subscription at once makes this process send the attempt.
     const unready = list.waits ? this.context.inbox.ready() : undefined;
-    // A store that reports the subscription at once has made this process send the attempt.
-    if (!attempt.sendable) return;
+    if (!attempt.sendable || list.first === undefined) return;
     if (unready === undefined || list.patient < list.size) this.sendNow(attempt, list, now);
     else this.sendAfter(attempt, unready);
   }

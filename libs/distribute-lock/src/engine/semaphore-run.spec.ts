@@ -249,13 +249,10 @@ describe('Callers of two processes that arrive in turn, while no message reports
   it('are served in the order of their arrival', async () => {
     const clock = new ManualClock();
     const world = new ManualWorld(clock);
-    const { store } = world;
-    const subscribe = store.subscribe.bind(store);
-    store.subscribe = (id, listener) =>
-      subscribe(id, {
-        message: (message) => message.type === 'contended' || listener.message(message),
-        resubscribed: () => listener.resubscribed(),
-      });
+    world.listenThrough((listener) => ({
+      message: (message) => message.type === 'contended' || listener.message(message),
+      resubscribed: () => listener.resubscribed(),
+    }));
     const [before, here, there] = [world.process(), world.process(), world.process()];
     const served: string[] = [];
     const visit = async (process: typeof here, name: string): Promise<void> => {

@@ -1,5 +1,5 @@
 import { ManualClock } from '../../../../test/support/manual-clock.js';
-import { type ManualProcess, ManualWorld } from '../../../../test/support/manual-world.js';
+import { type ManualProcess, ManualWorld, twoProcesses } from '../../../../test/support/manual-world.js';
 import type { AcquireOptions } from '../options/lock-options.js';
 import type { LockMessage, LockStoreListener } from '../store/lock-store.js';
 import { HEARTBEAT_MS } from './heartbeat.js';
@@ -16,15 +16,11 @@ interface Loops {
 
 describe('A process whose store reports the subscription before it returns', () => {
   it('acquires a free lock, and waits for a taken one', async () => {
-    const clock = new ManualClock();
-    const world = new ManualWorld(clock);
-    const { store } = world;
-    const subscribe = store.subscribe.bind(store);
-    store.subscribe = (processId, listener) => {
+    const { clock, world, here, there } = twoProcesses();
+    world.listenThrough((listener) => {
       listener.resubscribed();
-      return subscribe(processId, listener);
-    };
-    const [here, there] = [world.process(), world.process()];
+      return listener;
+    });
     const lease = await there.acquire('k', { wait: '5s' });
     const waiting = here.acquire('k', { wait: '5s' });
     await clock.pass(5);
@@ -153,14 +149,12 @@ describe('A process that receives no messages', () => {
   const startWithConnection = () => {
     const clock = new ManualClock();
     const world = new ManualWorld(clock);
-    const { store } = world;
-    const subscribe = store.subscribe.bind(store);
     let connection: LockStoreListener | undefined;
-    store.subscribe = (processId, listener) => {
+    world.listenThrough((listener) => {
       connection ??= listener;
       const message = (each: LockMessage): void => (listener === connection ? undefined : listener.message(each));
-      return subscribe(processId, { ...listener, message, resubscribed: () => listener.resubscribed() });
-    };
+      return { ...listener, message, resubscribed: () => listener.resubscribed() };
+    });
     const loseConnection = (): void => connection!.unsubscribed!();
     return { clock, deaf: world.process({}, 100), there: world.process(), loseConnection };
   };
