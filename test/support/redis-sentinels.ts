@@ -23,7 +23,7 @@ const FAILS_OVER_WITHIN_MS = 20_000;
 const GIVES_UP_AFTER_MS = 8_000;
 /** This allows some more failovers. */
 const SWITCHES_WITHIN_MS = 75_000;
-/** How much of the log of a Sentinel an error contains. */
+/** How much of each log an error contains. */
 const LOG_LINES = 25;
 /** Replicas must sync at once, also after a restart. */
 const REPLICA = { 'repl-diskless-sync-delay': '0', 'repl-ping-replica-period': '1' };
@@ -119,15 +119,15 @@ export class SentinelTopology {
     }
   }
 
-  /** Tries for `withinMs`; the error contains what the Sentinels have logged. */
+  /** Tries for `withinMs`; the error contains what the Sentinels and the servers have logged. */
   private async replaced(attempt: () => Promise<RedisServer>, withinMs: number): Promise<RedisServer> {
     try {
       return await eventually(attempt, withinMs);
     } catch (error) {
-      const logs = this.sentinels.map(({ log }) => log.trimEnd().split('\n').slice(-LOG_LINES).join('\n'));
-      const roles = await Promise.all(this.servers.map((server) => server.run((redis) => redis.role()).catch(String)));
-      const servers = this.servers.map(({ port }, i) => `${port}: ${JSON.stringify(roles[i])}`).join('\n');
-      const message = `${(error as Error).message}. The servers:\n${servers}\nThe Sentinels:\n${logs.join('\n\n')}`;
+      const logs = [...this.sentinels, ...this.servers].map(
+        ({ port, log }) => `Port ${port}:\n${log.trimEnd().split('\n').slice(-LOG_LINES).join('\n')}`,
+      );
+      const message = `${(error as Error).message}. The Sentinels and the servers:\n${logs.join('\n\n')}`;
       throw new Error(message, { cause: error });
     }
   }
