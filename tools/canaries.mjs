@@ -174,7 +174,7 @@ export const canaries = [
         });`,
     },
     says: [
-      'race-canary.spec.ts:4: renews a lease of less than 1 s',
+      'race-canary.spec.ts:4: renews a lease of at most 1 s',
       'race-canary.spec.ts:5: expects something after a pause',
       'race-canary.spec.ts:7: compares a duration with a bound',
     ],

@@ -37,7 +37,8 @@ export class RecordingStore implements LockStore {
   async release(request: ReleaseRequest): Promise<ReleaseAnswer> {
     this.commands.push(`release ${request.key}`);
     const answer = await this.inner.release(request);
-    if (answer.outcome === 'free') this.held.delete(request.key);
+    // Without the token of the request, the key has none, or that of an acquire that adds it again.
+    if (answer.outcome === 'free' || answer.outcome === 'lost') this.held.delete(request.key);
     return answer;
   }
 

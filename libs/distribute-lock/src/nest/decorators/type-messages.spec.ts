@@ -85,14 +85,14 @@ const REFUSED: readonly (readonly [body: string, ...words: string[]])[] = [
 /** Bodies of classes that compile. */
 const ACCEPTED: readonly string[] = [
   `@DistributeLock({ key: 'a', preset: 'checkout' }) async run() { await locks.acquire('a', { preset: 'report' }); }`,
-  `module = LockModule.forRoot({ connection: text, presets: { checkout: { ttl: '1s' }, report: {} } });`,
+  `module = LockModule.forRoot({ connection: text, presets: { checkout: { ttl: '30s' }, report: {} } });`,
   `@DistributeLock({ key(this: { run(n: string): unknown }, n: string) { return n; } }) async run(_n: string) {}`,
   `@DistributeLock({ key: 'a', options: (self: { run(): unknown }) => ({ ttl: 1 }) }) async run() {}`,
   `@DistributeLock({ key: 'a', options: (self: { run(n: number): unknown }, n: number) => ({ ttl: n }) }) async run(_n: number) {}`,
   ...['10s', '500ms', '1.5h', '2 m', '1d', '1w'].map(
     (value) => `@DistributeLock({ key: 'a', ttl: '${value}' }) async run() {}`,
   ),
-  `@DistributeLock({ key: 'a', ttl: 1000, wait: duration(text) }) async run() {}`,
+  `@DistributeLock({ key: 'a', ttl: 30_000, wait: duration(text) }) async run() {}`,
   `readonly least: Duration = duration(text);`,
   `@DistributeLock({ key: 'a', onContended: 'skip' }) async run(): Promise<void> {}`,
   `@DistributeLock({ key: 'a', onContended: 'skip' }) async run(): Promise<string | undefined> { return ''; }`,

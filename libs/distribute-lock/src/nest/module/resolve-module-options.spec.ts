@@ -76,7 +76,7 @@ describe('resolveModuleOptions', () => {
     [{ durability: { replicas: 1, timeout: 0 } }, '"durability.timeout" is 0'],
     [{ durability: { replicas: 1, timeout: '1s' } }, 'must be at most 500 ms'],
     [{ durability: { replicas: 1, timeoutMs: 1 } }, 'durability.timeoutMs'],
-    [{ ttl: '1s' }, '"ttl" is not known'],
+    [{ ttl: '30s' }, '"ttl" is not known'],
     [{ defaults: { wiat: 1 } }, '"defaults.wiat" is not known'],
     [{ defaults: { ttl: 49 } }, '"ttl" is 49'],
     [{ defaults: null }, '"defaults" must be an object'],
