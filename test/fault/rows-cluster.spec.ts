@@ -1,12 +1,9 @@
 import { describeAccessRows } from './rows/access-rows.js';
 import { describeNetworkRows } from './rows/network-rows.js';
 import { describeProcessRows } from './rows/process-rows.js';
-import { describeDataRows, describeFailoverRows, describeServerRows } from './rows/server-rows.js';
+import { describeDataRows, describeFailoverRows, describeServerRows, SLOW_START } from './rows/server-rows.js';
 import { cluster } from './support/topology.js';
 import { useTopology } from './support/use-topology.js';
-
-/** Loading takes 2 ms per key, long enough for a test to observe. */
-const SLOW_START = { 'key-load-delay': '2000', 'loading-process-events-interval-bytes': '1024' };
 
 describe('Cluster:', () => {
   describe('processes and the network', () => {

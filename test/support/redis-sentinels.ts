@@ -163,6 +163,11 @@ export class SentinelTopology {
     const facts = await this.primary.run((redis) => redis.info('replication'));
     const states = [...facts.matchAll(/state=online/g)];
     if (states.length !== this.replicas.length) throw new Error(`${states.length} replicas are in sync`);
+    for (const replica of this.replicas) {
+      // "online" for the primary while it still loads the data that it received.
+      const own = await replica.run((redis) => redis.info('replication'));
+      if (!own.includes('master_link_status:up')) throw new Error('A replica has not loaded the data of its primary');
+    }
   }
 
   /** Every Sentinel must know all servers as alive; otherwise a failover is slow. */
