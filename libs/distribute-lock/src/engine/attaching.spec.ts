@@ -2,6 +2,7 @@ import { LateAnswers } from '../../../../test/support/held-up-store.js';
 import { ManualClock } from '../../../../test/support/manual-clock.js';
 import { ManualWorld } from '../../../../test/support/manual-world.js';
 import { acquireKeys, attach, away, loseReply, startProcesses } from '../../../../test/support/ticket-world.js';
+import type { LockError } from '../errors.js';
 import { LOCK_DEFAULTS } from '../options/lock-options.js';
 import type { LockEngineSettings } from './lock-engine.js';
 
@@ -89,6 +90,25 @@ describe('attach()', () => {
     there.engine.refuse();
     await expect(attach(there, ticket)).rejects.toMatchObject({ code: 'LOCK_SHUTDOWN' });
     expect((await attach(here, ticket)).isHeld()).toBe(true);
+  });
+
+  it('is reported once as refused when it ends without a lease, except for a wrong ticket', async () => {
+    const { clock, here, there, ticket } = await detached();
+    const fails = async (text = ticket): Promise<void> => expect(attach(there, text)).rejects.toThrow();
+    await fails(`${ticket}x`);
+    there.detours.move = away;
+    await fails();
+    await clock.pass(24 * 3_600_000);
+    await fails();
+    const other = await (await here.acquire('seat:1')).detach({ ttl: '10m' });
+    there.engine.refuse();
+    await fails(other);
+    const refused = there.events.filter(({ type }) => type === 'refused');
+    expect(refused.map(({ name, error }) => [name, (error as LockError).code])).toEqual([
+      ['service', 'LOCK_UNAVAILABLE'],
+      ['service', 'LEASE_LOST'],
+      ['seat', 'LOCK_SHUTDOWN'],
+    ]);
   });
 
   it('refuses a semaphore that this process uses with another number of permits', async () => {

@@ -14,6 +14,7 @@ import { planOf } from './lease/lifetime-plan.js';
 import type { LockCall } from './lease/lock-call.js';
 import type { MultiKey } from './multi-key.js';
 import { noTickets, ofOtherConnection, ticketLost, ticketUnavailable } from './refusals.js';
+import { reportRefused } from './reports.js';
 import { type DetachedLease, detachedLease, suffixOf, ticketOf, tokenOf } from './ticket.js';
 
 /** A call of `attach()`; its key and its name may come from the record of the ticket. */
@@ -88,9 +89,21 @@ export class Attaching {
   }
 
   private async attachNow(ticket: string, call: AttachCall): Promise<Lease> {
-    const since = this.context.clock.now();
-    const found = await this.find(ticket, 'attach()', 'used');
-    if (found === undefined) throw ticketLost('expired');
+    const { clock, events } = this.context;
+    const since = clock.now();
+    let found: FoundTicket | undefined;
+    try {
+      found = await this.find(ticket, 'attach()', 'used');
+      if (found === undefined) throw ticketLost('expired');
+      return await this.attachFound(found, call, since);
+    } catch (error) {
+      const isWrong = found === undefined && isLockError(error, 'LOCK_USAGE');
+      if (!isWrong) reportRefused(events, refusedCall(call, found?.lease), clock.now() - since, error as Error);
+      throw error;
+    }
+  }
+
+  private async attachFound(found: FoundTicket, call: AttachCall, since: number): Promise<Lease> {
     const { record, lease, id } = found;
     if (record.fate === 'released') throw ticketLost('released', lease);
     const parts = this.partsOf(found, call);
@@ -106,7 +119,7 @@ export class Attaching {
     this.context.kept.dropDetached(id);
     // A holder learns of waiters and of a forced release only through the subscription.
     void this.context.inbox.ready();
-    // A ticket that is refused is no hold and no contention, so tracing starts here.
+    // A call that is refused before is traced by its report.
     const trace = traceOf(parts[0].call);
     const traced = trace === undefined ? () => ({}) : () => ({ trace: { ...trace } });
     const leases = await Promise.all(parts.map(({ call: one }, i) => this.serve({ ...one, ...traced() }, grants[i])));
@@ -292,6 +305,12 @@ export class Attaching {
       this.context.changed(list.state);
     });
   }
+}
+
+/** What a report shows of the call. Without a record of the ticket, its keys are unknown. */
+function refusedCall(call: AttachCall, lease?: DetachedLease): LockCall {
+  const { keys = [], kind = call.options.kind } = lease ?? {};
+  return { ...call, key: keys[0] ?? '', name: call.name ?? nameOfKey(keys), options: { ...call.options, kind } };
 }
 
 /** How long ago the lease was detached. */

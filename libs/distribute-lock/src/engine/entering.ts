@@ -127,9 +127,9 @@ export class Entering {
     return this.faultWithin(outerLease(this.services.leases, call.key), call);
   }
 
-  /** The same for a ticket, which no lease of the call chain concerns. */
+  /** The same for a ticket, which no lease of the call chain concerns; not reported. */
   faultOfTicket(call: LockCall): Error | undefined {
-    return this.faultWithin(undefined, call);
+    return this.refusal(call);
   }
 
   /** @param outer - the lease of the call chain for the key */
