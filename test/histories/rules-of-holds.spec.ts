@@ -205,6 +205,41 @@ describe('The rule of leases', () => {
     expect(history(2_100).violations()).toEqual(['leases: the lease of a on k was renewed in spite of `renew: false`']);
   });
 
+  it('lets a lease change in two ways at once', () => {
+    const history = (until: number) =>
+      made().operation(
+        'a',
+        {
+          kind: 'write',
+          called: 0,
+          granted: 10,
+          ttl: 2_000,
+          until: 1_978,
+          renew: false,
+          downgraded: 100,
+          released: 300,
+        },
+        { type: 'extend', at: 110, ttlMs: 4_000 },
+        { type: 'downgraded', at: 150, code: 'ok' },
+        { type: 'proven', at: 150, until: 2_100 },
+        { type: 'proven', at: 180, until: 4_110 },
+        { type: 'extended', at: 180, code: 'ok' },
+        { type: 'proven', at: 190, until: 4_110 },
+        { type: 'proven', at: 200, until },
+      );
+    expect(history(4_110).violations()).toEqual([]);
+    expect(history(4_190).violations()).toEqual(['leases: the lease of a on k was renewed in spite of `renew: false`']);
+  });
+
+  it('accepts that a key is lost in a stop for the longest hold of its multi-key call', () => {
+    const history = (maxHold: number) =>
+      made()
+        .standstill('p1', 20, 1_020)
+        .operation('a', { called: 0, maxHold, granted: 1_030, released: 1_040 }, { type: 'lost-waiting', at: 1_021 });
+    expect(history(1_000).violations()).toEqual([]);
+    expect(history(20_000).violations()).toEqual(['leases: the lease of a on k was lost without a cause']);
+  });
+
   it('accepts a loss of a process that was stopped in slices for half of the ttl', () => {
     const history = (to: number) =>
       made()

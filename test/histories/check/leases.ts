@@ -52,13 +52,13 @@ function provenTooLong(operation: Operation, isShared: boolean): Violation | und
   let ttlMs = ttlOf(options);
   let last = Infinity;
   let leastEnd = 0;
-  let isChanging = false;
+  let changes = 0;
   for (const event of events) {
     if (event.type === 'extend') ttlMs = Math.max(ttlMs, event.ttlMs);
     // these lengthen the lease, too, before their answer or with it
     if (/^extend|^downgrade/.test(event.type)) last = Infinity;
-    if (event.type === 'extend' || event.type === 'downgrade') isChanging = true;
-    else if (event.type === 'extended' || event.type === 'downgraded') isChanging = false;
+    if (event.type === 'extend' || event.type === 'downgrade') changes += 1;
+    else if (event.type === 'extended' || event.type === 'downgraded') changes -= 1;
     // A downgraded lease may join a shorter one, which is then renewed until its ttl has passed.
     if (event.type === 'downgraded') leastEnd = operation.hold!.from + ttlOf(options);
     if (event.type !== 'granted' && event.type !== 'proven') continue;
@@ -70,7 +70,7 @@ function provenTooLong(operation: Operation, isShared: boolean): Violation | und
       return fault('was renewed in spite of `renew: false`', operation, event.at);
     // a reader that shares an older lease may have its own ttl from its entry on
     if (event.type === 'granted' && isShared) last = event.at + ttlOf(options);
-    else if (!isChanging) last = Math.max(event.until, last === Infinity ? leastEnd : last);
+    else if (changes <= 0) last = Math.max(event.until, last === Infinity ? leastEnd : last);
   }
   return undefined;
 }
@@ -139,11 +139,13 @@ function lostForNothing(operation: Operation, history: History): Violation | und
     ({ type }) => type === 'lost-waiting' || (!isLimited && (type === 'lost' || type === 'not-held')),
   );
   if (lost === undefined || history.shutsDown(process, lost.at)) return undefined;
-  const near = { from: lost.at - Math.max(ttlOf(options), CLAIM_WINDOW_MS), to: lost.at };
-  const isLong = ttlOf(options) >= LONG_TTL_MS;
+  // No lease lasts longer than the hold may.
+  const ttlMs = Math.min(ttlOf(options), Number(options.maxHold ?? Infinity));
+  const near = { from: lost.at - Math.max(ttlMs, CLAIM_WINDOW_MS), to: lost.at };
+  const isLong = ttlMs >= LONG_TTL_MS;
   if (isLong ? history.faulty(near, process) : history.troubled(near, process)) return undefined;
-  const last = { from: lost.at - ttlOf(options), to: lost.at };
-  if (history.standstillMs(process, last, 0) > ttlOf(options) * STOPPED_SHARE) return undefined;
+  const last = { from: lost.at - ttlMs, to: lost.at };
+  if (history.standstillMs(process, last, 0) > ttlMs * STOPPED_SHARE) return undefined;
   return fault('was lost without a cause', operation, lost.at);
 }
 
