@@ -14,6 +14,18 @@ describe('A lease that expires before its release and before its timer fires', (
     await (await there.acquire('k', options)).release();
   });
 
+  it('is lost, also where other readers of its process have a longer lease', async () => {
+    const { clock, here } = twoProcesses();
+    const long = await here.acquire('k', { kind: 'read', ttl: 5_000 });
+    const short = await here.acquire('k', { kind: 'read', ttl: 1_000 });
+    clock.jump(1_001);
+    await short.release();
+    expect(short.signal.reason).toMatchObject({ code: 'LEASE_LOST' });
+    expect(here.events.map(({ type }) => type)).toEqual(['acquired', 'acquired', 'lost']);
+    expect(long.isHeld()).toBe(true);
+    await long.release();
+  });
+
   it('leaves no lock in the store, even after a late renewal', async () => {
     const { clock, here, there } = twoProcesses();
     const late = new LateAnswers();

@@ -407,6 +407,8 @@ export class LeaseHandle extends Lease implements Holder {
   private releaseUnlessNested(): Promise<void> {
     if (this.nested !== undefined && this.nested.all > 0) return this.released ?? Promise.resolve();
     this.limit?.cancel();
+    // The engine examines the grant only, which may have a longer lease for other holders.
+    if (this.grant.holder !== this && !this.isProven()) this.endOverdue();
     this.released ??= this.endReason === undefined ? this.end() : Promise.resolve();
     return this.released;
   }
