@@ -183,6 +183,14 @@ export const measuresOfTopologies = [
   },
   {
     promise: 'quorum',
+    what: 'the vote of a node that knows a larger fencing token does not count for a renewal',
+    file: 'store/quorum/node-vote.ts',
+    measure: '(this.recent || isOutnumbered(result))',
+    without: 'this.recent',
+    test: ['quorum/quorum-lock-store', 'knows a larger fencing token'],
+  },
+  {
+    promise: 'quorum',
     what: 'a holder asks again for its missing votes',
     file: 'store/quorum/ballot.ts',
     measure: 'for (const vote of this.votes) this.requestMissing(vote, ttlMs);',

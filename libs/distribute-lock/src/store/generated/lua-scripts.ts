@@ -183,7 +183,7 @@ end
 return m
 end
 local function bm(K)
-local h, z = string.match(K, '^(%d+)~(%d+)$')
+local h, A = string.match(K, '^(%d+)~(%d+)$')
 local ai
 if h == nil then
 ai = nil
@@ -198,8 +198,8 @@ if m == nil then
 al(K)
 return aN(F)
 end
-if w() < tonumber(z) then
-aj = "~" .. z
+if w() < tonumber(A) then
+aj = "~" .. A
 end
 return m
 end
@@ -364,36 +364,36 @@ bs(b, d, D, E)
 return {n = D}
 end
 local function cW(b, d, J, as, bl)
-local A = redis.call("ZRANGE", d, "0", J, "BYSCORE", "LIMIT", "0", "1000", "WITHSCORES")
-local function bV(A, as)
+local B = redis.call("ZRANGE", d, "0", J, "BYSCORE", "LIMIT", "0", "1000", "WITHSCORES")
+local function bV(B, as)
 local ac = ({})
 ac[string.sub(as, 1, 22)] = true
 do
 local e = 0
-while e < #A do
-if not bq(A[e + 1 + 1]) then
-ac[string.sub(A[e + 1], 1, 22)] = true
+while e < #B do
+if not bq(B[e + 1 + 1]) then
+ac[string.sub(B[e + 1], 1, 22)] = true
 end
 e = e + 2
 end
 end
 return ac
 end
-local ac = bV(A, as)
+local ac = bV(B, as)
 local ax = {}
 local aa
 local E = ""
 do
 local e = 0
-while e < #A do
-local a = A[e + 1]
+while e < #B do
+local a = B[e + 1]
 if ac[string.sub(a, 1, 22)] ~= true then
 if #ax < 100 then
 ax[#ax + 1] = a
 end
 elseif aa == nil then
 aa = a
-E = A[e + 1 + 1]
+E = B[e + 1 + 1]
 end
 e = e + 2
 end
@@ -405,7 +405,7 @@ end
 end
 aU(d, ax)
 if aa == nil then
-return {false, #A == 2 * 1000}
+return {false, #B == 2 * 1000}
 end
 redis.call("ZREM", d, aa)
 if not bl(aa) then
@@ -413,7 +413,7 @@ bs(b, d, aa, E)
 end
 return {aa, false}
 end
-local Q, ah = unpack(cW(b, d, "+inf", a, function(A) return A == a end), 1, 2)
+local Q, ah = unpack(cW(b, d, "+inf", a, function(B) return B == a end), 1, 2)
 if Q == false then
 return ah and "more" or "own"
 end
@@ -486,7 +486,7 @@ redis.call("ZREM", d, a)
 return {6, n == false and 0 or 1, 0}
 end
 local aI = aE ~= "" and aE ~= "-"
-local B = aE == "-" and string.sub(a, 1, 23) or ""
+local y = aE == "-" and string.sub(a, 1, 23) or ""
 local D, E = unpack(redis.call("ZPOPMIN", d), 1, 2)
 if D == a then
 D, E = unpack(redis.call("ZPOPMIN", d), 1, 2)
@@ -501,7 +501,7 @@ elseif (string.find(D, ':%w+:r$') ~= nil) then
 redis.call("ZADD", d, E, D)
 redis.call("PEXPIRE", d, "15000")
 return {11, 0, 0}
-elseif D ~= aE and (B == "" or string.sub(D, 1, 23) ~= B) then
+elseif D ~= aE and (y == "" or string.sub(D, 1, 23) ~= y) then
 if aI then
 aP(d, aE, math.floor(E))
 end
@@ -623,13 +623,13 @@ L = o[1] * 1000 + math.floor(o[2] / 1000)
 end
 return L
 end
-local z = w() + tonumber(cO)
+local A = w() + tonumber(cO)
 redis.call("ZREMRANGEBYSCORE", V, "-inf", w())
 local aq = redis.call("ZSCORE", V, "!new") ~= false
 if dH == "1" and aq and redis.call("ZSCORE", V, "=" .. dy) == false then
 redis.call("DEL", V)
 end
-local C = {r = ({}), q = 0, B = nil}
+local C = {r = ({}), q = 0, y = nil}
 local function eX(V, bn, C)
 local cU = redis.call("ZRANGE", V, "0", "-1", "WITHSCORES")
 do
@@ -643,7 +643,7 @@ return {3, r - w(), x}
 end
 elseif cQ ~= nil then
 if cQ == "=" then
-C.B = x
+C.y = x
 end
 if C.r[x] == nil then
 C.q = C.q + 1
@@ -659,58 +659,58 @@ local aT = eX(V, bn, C)
 if aT ~= nil then
 return aT
 end
-local function cP(V, eJ, z)
-redis.call("ZADD", V, "GT", z, eJ)
+local function cP(V, eJ, A)
+redis.call("ZADD", V, "GT", A, eJ)
 end
-cP(V, "#" .. bn, z)
-if C.B == nil then
-C.B = dy
+cP(V, "#" .. bn, A)
+if C.y == nil then
+C.y = dy
 if dH ~= "1" then
 redis.call("ZADD", V, w() + 5000, "!new")
 end
 end
-cP(V, "=" .. C.B, z)
-if C.r[C.B] == nil then
+cP(V, "=" .. C.y, A)
+if C.r[C.y] == nil then
 C.q = C.q + 1
 end
-local function ez(V, C, bn, z)
+local function ez(V, C, bn, A)
 local dl = C
 local r = dl.r
-local B = dl.B
+local y = dl.y
 local bt = {}
 do
 local e = 4
 while e < #ARGV do
 local aT = ARGV[e + 1]
 local dC = r[aT] ~= nil
-if aT ~= B and not dC and C.q >= bn then
+if aT ~= y and not dC and C.q >= bn then
 bt[#bt + 1] = aT
-elseif aT ~= B then
+elseif aT ~= y then
 if not dC then
 C.q = C.q + 1
 end
-r[aT] = z
-cP(V, "+" .. aT, z)
+r[aT] = A
+cP(V, "+" .. aT, A)
 end
 e = e + 1
 end
 end
 return bt
 end
-local bt = ez(V, C, tonumber(bn), z)
+local bt = ez(V, C, tonumber(bn), A)
 if redis.call("PTTL", V) < tonumber(cO) then
 redis.call("PEXPIRE", V, cO)
 end
 if #bt == 0 then
-return {1, 0, C.B}
+return {1, 0, C.y}
 end
 local function eC(i)
-local B
+local y
 local r
 r = i.r
-B = i.B
+y = i.y
 local dd = ({})
-dd[B] = true
+dd[y] = true
 do
 local e = 4
 while e < #ARGV do
@@ -726,7 +726,7 @@ end
 end
 return cS
 end
-return {2, eC(C), (C.B .. " ") .. table.concat(bt, ' ')}`,
+return {2, eC(C), (C.y .. " ") .. table.concat(bt, ' ')}`,
 );
 
 export const multiKeyScript = new LuaScript(
@@ -804,7 +804,7 @@ error({err = ("BADFENCE The fencing counter is not a safe whole number. Delete t
 end
 local function X(q)
 local function bm(K)
-local h, z = string.match(K, '^(%d+)~(%d+)$')
+local h, A = string.match(K, '^(%d+)~(%d+)$')
 local ai
 if h == nil then
 ai = nil
@@ -816,8 +816,8 @@ if m == nil then
 al(K)
 return aN(F)
 end
-if w() < tonumber(z) then
-aj = "~" .. z
+if w() < tonumber(A) then
+aj = "~" .. A
 end
 return m
 end
@@ -949,7 +949,7 @@ local function aX(I)
 F = I
 end
 aX(bA)
-local y, a, n, cd, ce, fx = unpack(ARGV, 1, 6)
+local z, a, n, cd, ce, fx = unpack(ARGV, 1, 6)
 local function N()
 if O == nil then
 O = redis.call("TIME")
@@ -963,7 +963,7 @@ end
 local o = N()
 return o[1] * 1000 + o[2] / 1000 - v > 0
 end
-local bT = (y == "a" or y == "w" or y == "d") and ag(fx)
+local bT = (z == "a" or z == "w" or z == "d") and ag(fx)
 local function w()
 if L == nil then
 local o = N()
@@ -971,7 +971,7 @@ L = o[1] * 1000 + math.floor(o[2] / 1000)
 end
 return L
 end
-if bT and y ~= "d" then
+if bT and z ~= "d" then
 return {14, w(), 0}
 end
 local bg = redis.call("GET", b)
@@ -1063,8 +1063,8 @@ return math.max(j + 1, fl * 1000000 + eK - u + 1)
 end
 return {P and 2 or 1, eH(u), redis.call("ZCARD", d)}
 end
-if y == "a" or y == "w" then
-return fe(b, d, bg, a, n, cd, tonumber(ce), y == "w")
+if z == "a" or z == "w" then
+return fe(b, d, bg, a, n, cd, tonumber(ce), z == "w")
 end
 local function fa(b, d, P, n, eN, cM, bT)
 if P then
@@ -1104,7 +1104,7 @@ aP(d, cM)
 end
 return {P and 1 or 0, ba, 0}
 end
-if y == "d" then
+if z == "d" then
 return fa(b, d, P, n, cd == "1", ce, bT)
 end
 if not P then
@@ -1118,24 +1118,25 @@ end
 redis.call("SET", F, j, "PX", "600000")
 return {1, 0, 0}
 end
-if y == "f" then
+if z == "f" then
 return fw(tonumber(cd), ce)
 end
 local function fd(b, d, f, m, ae)
 local j = cR()
+local y = tonumber(m)
 if ae then
 redis.call("PEXPIRE", b, f)
 else
 bb(b, f)
 end
-if j < tonumber(m) then
+if j < y then
 redis.call("SET", F, m, "PX", "600000")
 else
 redis.call("PEXPIRE", F, "600000")
 end
-return {1, redis.call("ZCARD", d), 0}
+return {1, redis.call("ZCARD", d), y > 0 and j > y and 1 or 0}
 end
-return fd(b, d, cd, ce, y == "l")`,
+return fd(b, d, cd, ce, z == "l")`,
 );
 
 export const readwriteScript = new LuaScript(
@@ -1216,7 +1217,7 @@ end
 return m
 end
 local function bm(K)
-local h, z = string.match(K, '^(%d+)~(%d+)$')
+local h, A = string.match(K, '^(%d+)~(%d+)$')
 local ai
 if h == nil then
 ai = nil
@@ -1231,8 +1232,8 @@ if m == nil then
 al(K)
 return aN(F)
 end
-if w() < tonumber(z) then
-aj = "~" .. z
+if w() < tonumber(A) then
+aj = "~" .. A
 end
 return m
 end
@@ -1341,18 +1342,18 @@ end
 bf[k] = true
 end
 end
-local function dI(g, A, B, ac)
+local function dI(g, B, y, ac)
 local bk = {}
 local Y = ({})
-local dr = B ~= nil
+local dr = y ~= nil
 local av = false
 do
 local e = 0
-while e < #A do
-local a = A[e + 1]
+while e < #B do
+local a = B[e + 1]
 local k = string.sub(a, 1, 22)
 bk[#bk + 1] = a
-if a ~= B and (ac == nil or ac[k] == true) then
+if a ~= y and (ac == nil or ac[k] == true) then
 if Y[k] ~= false then
 Y[k] = Z(a, "g", g.b) ~= 0
 end
@@ -1391,12 +1392,12 @@ cs = nil
 else
 cs = "(" .. string.format('%.0f', (j + 1))
 end
-local A = db(ed, cs)
-if J ~= false and #A < 2 * 100 then
+local B = db(ed, cs)
+if J ~= false and #B < 2 * 100 then
 redis.call("SET", g.G, bM, "KEEPTTL")
 end
-if #A > 0 then
-dI(g, A)
+if #B > 0 then
+dI(g, B)
 end
 end
 local function cK(i)
@@ -1457,7 +1458,7 @@ end
 redis.call("SET", G, J, "PX", "1750")
 return true
 end
-local function cD(g, B, f, A, ac)
+local function cD(g, y, f, B, ac)
 redis.call("SET", g.b, "readers", "PX", "1750")
 redis.call("UNLINK", g.t, g.G)
 local function eA(i)
@@ -1476,18 +1477,18 @@ if #cH(g) > 0 then
 local ea = dt
 local ec = g
 local cp
-if #A == 2 * 100 then
+if #B == 2 * 100 then
 cp = eA(g)
 else
 cp = nil
 end
 ea(ec, cp)
 end
-if B ~= nil then
-redis.call("ZREM", g.d, B)
-bG(g, B, f)
+if y ~= nil then
+redis.call("ZREM", g.d, y)
+bG(g, y, f)
 end
-return dI(g, A, B, ac)
+return dI(g, B, y, ac)
 end
 local function ds(g, an, ad)
 local D, E = unpack(redis.call("ZRANGE", g.d, "0", "0", "WITHSCORES"), 1, 2)
@@ -1495,10 +1496,10 @@ local dO = D ~= nil and tonumber(E) < 0
 local aY = cf
 local function dA(a, i)
 local k
-local B
-B = i.B
+local y
+y = i.y
 k = i.k
-return a == B or k ~= nil and string.sub(a, 1, 23) == k
+return a == y or k ~= nil and string.sub(a, 1, 23) == k
 end
 local function bq(E)
 local m = tonumber(E)
@@ -1506,14 +1507,14 @@ local cC = (m - math.floor(m)) * 65536
 local bK = w() - cC
 return bK - math.floor(bK / 65536) * 65536 >= 1750
 end
-local function bV(A, as)
+local function bV(B, as)
 local ac = ({})
 ac[string.sub(as, 1, 22)] = true
 do
 local e = 0
-while e < #A do
-if not bq(A[e + 1 + 1]) then
-ac[string.sub(A[e + 1], 1, 22)] = true
+while e < #B do
+if not bq(B[e + 1 + 1]) then
+ac[string.sub(B[e + 1], 1, 22)] = true
 end
 e = e + 2
 end
@@ -1546,29 +1547,29 @@ redis.call("PEXPIRE", d, "15000")
 return 150
 end
 local function cW(b, d, J, as, bl)
-local A = redis.call("ZRANGE", d, "0", J, "BYSCORE", "LIMIT", "0", "1000", "WITHSCORES")
-local ac = bV(A, as)
+local B = redis.call("ZRANGE", d, "0", J, "BYSCORE", "LIMIT", "0", "1000", "WITHSCORES")
+local ac = bV(B, as)
 local ax = {}
 local aa
 local E = ""
 do
 local e = 0
-while e < #A do
-local a = A[e + 1]
+while e < #B do
+local a = B[e + 1]
 if ac[string.sub(a, 1, 22)] ~= true then
 if #ax < 100 then
 ax[#ax + 1] = a
 end
 elseif aa == nil then
 aa = a
-E = A[e + 1 + 1]
+E = B[e + 1 + 1]
 end
 e = e + 2
 end
 end
 aU(d, ax)
 if aa == nil then
-return {false, #A == 2 * 1000}
+return {false, #B == 2 * 1000}
 end
 redis.call("ZREM", d, aa)
 if not bl(aa) then
@@ -1609,33 +1610,33 @@ ah = i.ah
 return Q == nil and not ah
 end
 local function ev(g, ad)
-local A = db(g)
-if #A == 0 then
+local B = db(g)
+if #B == 0 then
 return cf
 end
 local ch
 if ad.bS then
-ch = ad.B
+ch = ad.y
 else
 ch = nil
 end
 local P = ch
 do
 local e = 0
-while e < #A do
-if ad.bS and P == nil and dA(A[e + 1], ad) then
-P = A[e + 1]
+while e < #B do
+if ad.bS and P == nil and dA(B[e + 1], ad) then
+P = B[e + 1]
 end
 e = e + 2
 end
 end
 local dZ = ad
 local as = dZ.as
-local ac = as ~= nil and bq(A[2]) and bV(A, as) or nil
-if cD(g, P, ad.f, A, ac) then
+local ac = as ~= nil and bq(B[2]) and bV(B, as) or nil
+if cD(g, P, ad.f, B, ac) then
 return {Q = P or "readers", P = P, ah = false}
 end
-return {ah = #A == 2 * 100}
+return {ah = #B == 2 * 100}
 end
 if dB(aY) and dO then
 aY = ev(g, ad)
@@ -1693,18 +1694,18 @@ local bW = redis.call("PTTL", b)
 local dx = redis.call("PTTL", G)
 return dx >= 0 and math.min(bW, dx) or bW
 end
-local function er(g, y)
+local function er(g, z)
 local dk = g
 local b = dk.b
 local d = dk.d
-local ci = y
+local ci = z
 local a = ci.a
 local f = ci.f
 local u = ci.u
-if ag(y.v) then
+if ag(z.v) then
 return {14, w(), 0}
 end
-local S = y.x == "w"
+local S = z.x == "w"
 local aw = (string.find(a, ':%w+:r$') ~= nil)
 local n = redis.call("GET", b)
 if n == a then
@@ -1713,7 +1714,7 @@ end
 local bQ = aw and dG(g, a, f) and "granted" or "others"
 local function es(g, a, aw, f)
 if redis.call("EXISTS", g.d) == 1 then
-local cg = ds(g, "none", {bS = aw, B = a, f = f, as = a})
+local cg = ds(g, "none", {bS = aw, y = a, f = f, as = a})
 local Q = cg.Q
 local P = cg.P
 local ah = cg.ah
@@ -1806,8 +1807,8 @@ end
 bJ(g)
 return {7, dh(g), 0}
 end
-local function fc(g, y)
-local cj = y
+local function fc(g, z)
+local cj = z
 local a = cj.a
 local f = cj.f
 local ae = cj.ae
@@ -1849,7 +1850,7 @@ end
 cD(g, W, math.max(f, redis.call("PTTL", g.b)), db(g))
 return {7, dh(g), 0}
 end
-local function fr(i, y)
+local function fr(i, z)
 local G
 local t
 local d
@@ -1858,12 +1859,12 @@ b = i.b
 d = i.d
 t = i.t
 G = i.G
-if ag(y.v) then
+if ag(z.v) then
 return {14, w(), 0}
 end
-aQ(b, y.a, y.f)
+aQ(b, z.a, z.f)
 redis.call("UNLINK", t, G)
-return {1, X(y.u), redis.call("ZCARD", d)}
+return {1, X(z.u), redis.call("ZCARD", d)}
 end
 local function eL(i, bN)
 local d
@@ -1932,7 +1933,7 @@ cu = nil
 else
 cu = aE
 end
-local B = cu
+local y = cu
 local function eF(g, R, f, u)
 bJ(g)
 if R == nil then
@@ -1950,13 +1951,13 @@ return {6, 0, 0}
 end
 redis.call("ZREM", t, a)
 if cK(g) then
-return eF(g, B, f, u)
+return eF(g, y, f, u)
 end
 end
-if B ~= nil then
-aP(d, B)
+if y ~= nil then
+aP(d, y)
 end
-local di = ds(g, aw and "reader" or "writer", {bS = aw, B = B, k = k, f = f})
+local di = ds(g, aw and "reader" or "writer", {bS = aw, y = y, k = k, f = f})
 local Q = di.Q
 local P = di.P
 if P ~= nil then
@@ -1965,30 +1966,30 @@ end
 if Q == nil then
 return {4, 0, 0}
 end
-if B ~= nil then
+if y ~= nil then
 return {2, math.min(redis.call("PTTL", b), 1750), 0}
 end
 return {5, 0, 0}
 end
 local function fi(g, h)
-local y = cE(h)
-local x = y.x
+local z = cE(h)
+local x = z.x
 if x == "a" or x == "w" then
-return er(g, y)
+return er(g, z)
 end
 if x == "n" then
-return fc(g, y)
+return fc(g, z)
 end
 if x == "g" then
-return eq(g, y)
+return eq(g, z)
 end
 if x == "s" then
-return fr(g, y)
+return fr(g, z)
 end
 if x == "m" then
-return eL(g, y)
+return eL(g, z)
 end
-return eE(g, y)
+return eE(g, z)
 end
 local function bi(M, e, p)
 M[3 * e + 1] = p[1]
@@ -2148,7 +2149,7 @@ local aS = x == "r"
 local u = aS and be or ay
 return {x = x, a = a, f = tonumber((aS and ay or l)), u = tonumber(u), v = aS and bj or be, R = aS and l or bj, ae = ay == "=", W = ay}
 end
-local y = cE(h)
+local z = cE(h)
 local function ag(v)
 if v == "0" then
 return false
@@ -2254,13 +2255,13 @@ end
 end
 local function bX(c, a, f)
 local r = aG(c)
-local z = w() + f
-if z <= r[a] then
+local A = w() + f
+if A <= r[a] then
 return
 end
-r[a] = z
+r[a] = A
 cG(c, bE(c))
-redis.call("ZADD", c.ab, z, a)
+redis.call("ZADD", c.ab, A, a)
 end
 local function dL(i, a)
 local C
@@ -2268,9 +2269,9 @@ C = i.C
 local dj = redis.call("ZSCORE", C, dM(a))
 return dj == false and 0 or tonumber(dj)
 end
-local function cI(c, a, z)
+local function cI(c, a, A)
 local az = tonumber(string.match(a, ':[%l%d]+P(%d+):%d+$') or 0)
-aG(c)[a] = z
+aG(c)[a] = A
 local dp = c.aR
 dp[#dp + 1] = a
 c.aO = c.aO + tonumber(string.match(a, ':[%l%d]+P%d+:(%d+)$') or 0)
@@ -2280,9 +2281,9 @@ end
 if not c.br then
 redis.call("UNLINK", c.ab)
 end
-redis.call("ZADD", c.ab, z, a)
+redis.call("ZADD", c.ab, A, a)
 if not c.br then
-redis.call("PEXPIREAT", c.ab, z)
+redis.call("PEXPIREAT", c.ab, A)
 end
 c.br = true
 c.aZ = az
@@ -2299,9 +2300,9 @@ local av = false
 local cX = 0
 local ax = 0
 local Y = ({})
-local function fq(c, a, z)
-aG(c)[a] = z
-redis.call("ZADD", c.ab, z, a)
+local function fq(c, a, A)
+aG(c)[a] = A
+redis.call("ZADD", c.ab, A, a)
 cG(c, bE(c))
 end
 while cX < 32 do
@@ -2384,7 +2385,7 @@ end
 return m
 end
 local function bm(K)
-local h, z = string.match(K, '^(%d+)~(%d+)$')
+local h, A = string.match(K, '^(%d+)~(%d+)$')
 local ai
 if h == nil then
 ai = nil
@@ -2399,8 +2400,8 @@ if m == nil then
 al(K)
 return aN(F)
 end
-if w() < tonumber(z) then
-aj = "~" .. z
+if w() < tonumber(A) then
+aj = "~" .. A
 end
 return m
 end
@@ -2441,8 +2442,8 @@ end
 if U(j) ~= k then
 return 1
 end
-for aD, A in ipairs(redis.call("ZRANGE", c.d, "0", "32")) do
-if U(A) ~= k then
+for aD, B in ipairs(redis.call("ZRANGE", c.d, "0", "32")) do
+if U(B) ~= k then
 return 1
 end
 end
@@ -2455,9 +2456,9 @@ end
 local l
 local r = aG(c)
 for aD, aK in ipairs(c.aR) do
-local z = r[aK]
-if z ~= nil and (l == nil or z < l) then
-l = z
+local A = r[aK]
+if A ~= nil and (l == nil or A < l) then
+l = A
 end
 end
 local cB = bR(c)
@@ -2469,13 +2470,13 @@ end
 end
 return l == nil and -1 or math.max(l - w(), 0)
 end
-local function em(c, y)
-local ck = y
+local function em(c, z)
+local ck = z
 local a = ck.a
 local f = ck.f
 local u = ck.u
-local S = y.x == "w"
-if ag(y.v) then
+local S = z.x == "w"
+if ag(z.v) then
 return {14, w(), 0}
 end
 local r = aG(c)
@@ -2520,8 +2521,8 @@ end
 local eV = cF(c, a)
 return {2, cT(c, a, aB), eV}
 end
-if y.x == "a" or y.x == "w" then
-return em(c, y)
+if z.x == "a" or z.x == "w" then
+return em(c, z)
 end
 local function fb(c, i)
 local ae
@@ -2541,22 +2542,22 @@ local da = E == false and 0 or tonumber(E)
 if da <= w() then
 return {6, 0, 0}
 end
-local z = w() + f
-if ae and z < da then
+local A = w() + f
+if ae and A < da then
 aG(c)[a] = 0
 bX(c, a, f)
-elseif z > da then
+elseif A > da then
 if c.r ~= nil then
-c.r[a] = z
+c.r[a] = A
 end
-redis.call("PEXPIREAT", c.b, z, "GT")
-redis.call("PEXPIREAT", c.ab, z, "GT")
-redis.call("ZADD", c.ab, z, a)
+redis.call("PEXPIREAT", c.b, A, "GT")
+redis.call("PEXPIREAT", c.ab, A, "GT")
+redis.call("ZADD", c.ab, A, a)
 end
 return {7, bH(c, a), 0}
 end
-if y.x == "n" then
-return fb(c, y)
+if z.x == "n" then
+return fb(c, z)
 end
 local function dS(c, a)
 local r = aG(c)
@@ -2593,8 +2594,8 @@ cI(c, W, w() + f)
 end
 return {1, X(1), bH(c, W)}
 end
-if y.x == "m" then
-return eM(c, y)
+if z.x == "m" then
+return eM(c, z)
 end
 local function eZ(c, i)
 local v
@@ -2652,7 +2653,7 @@ return {8, X(u), bH(c, aI)}
 end
 return {2, cT(c, aI, aB), 0}
 end
-return eZ(c, y)
+return eZ(c, z)
 end
 local function fk(e)
 local ao = 4 * e + 1

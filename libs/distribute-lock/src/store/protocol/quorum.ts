@@ -1,4 +1,4 @@
-import { FENCE_TOO_LOW, FENCE_WRITTEN, NO_VOTE, TOO_LATE, VOTE, VOTED_BEFORE } from './reply-codes.js';
+import { FENCE_TOO_LOW, FENCE_WRITTEN, LARGER_FENCE, NO_VOTE, TOO_LATE, VOTE, VOTED_BEFORE } from './reply-codes.js';
 import { FENCE_TTL_MS } from '../protocol.js';
 import { isLate, nowMs, time } from './clock.js';
 import { counterKey, setCounterKey } from './counter-key.js';
@@ -40,7 +40,7 @@ const MOST_TRIED = 100;
  *   which ends in ms (-1: no end). `TOO_LATE, c, 0`: c is the server's clock in ms
  * - `f`: `FENCE_WRITTEN, 0, 0`, or `FENCE_TOO_LOW, n, 0`: n is already written
  * - `d`: `VOTE, t, 0`: released; t = 1: a waiter was notified
- * - `n`, `l`: `VOTE, q, 0`: renewed; q processes wait
+ * - `n`, `l`: `VOTE, q, g`: renewed; q processes wait; g is `LARGER_FENCE` or 0
  * - `f`, `d`, `n`, `l`: `NO_VOTE, 0, 0`: the token does not have the vote here
  */
 export function runQuorumStep(): Reply {
@@ -141,11 +141,12 @@ function lowestFence(block: number): number {
 /** Keeps the number while the lock is held, also on nodes that voted after the number was written. */
 function renewVote(lock: string, queue: string, ttlMs: string, number: string, exact: boolean): Reply {
   const last = lastFence();
+  const own = toNumber(number);
   if (exact) redis.call('PEXPIRE', lock, ttlMs);
   else raiseExpiry(lock, ttlMs);
-  if (last < toNumber(number)) redis.call('SET', counterKey, number, 'PX', FENCE_TTL_MS);
+  if (last < own) redis.call('SET', counterKey, number, 'PX', FENCE_TTL_MS);
   else redis.call('PEXPIRE', counterKey, FENCE_TTL_MS);
-  return [VOTE, redis.call('ZCARD', queue), 0];
+  return [VOTE, redis.call('ZCARD', queue), own > 0 && last > own ? LARGER_FENCE : 0];
 }
 
 function writeFence(first: number, last: string): Reply {

@@ -52,6 +52,11 @@ export const VOTE = 1;
 /** As VOTE, but the token already had the vote. */
 export const VOTED_BEFORE = 2;
 
+// Third value of a renewal there.
+
+/** The primary knows a larger fencing token than the holder. */
+export const LARGER_FENCE = 1;
+
 // Of writing fencing tokens there.
 
 /** The fencing tokens are written. */

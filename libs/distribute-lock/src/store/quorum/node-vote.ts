@@ -1,4 +1,4 @@
-import { NO_VOTE, VOTED_BEFORE } from '../protocol/reply-codes.js';
+import { LARGER_FENCE, NO_VOTE, VOTED_BEFORE } from '../protocol/reply-codes.js';
 import { LockStoreError } from '../lock-store.js';
 import { yesOrNo, type Vote } from './poll.js';
 import type { StepResult, NodeStep, QuorumNode } from './quorum-node.js';
@@ -58,7 +58,7 @@ export class NodeVote {
   /** How a reply to a renewal counts. */
   renewed(result: StepResult): Vote {
     const counted = yesOrNo(result);
-    if (counted === 'yes' && this.recent) return 'no';
+    if (counted === 'yes' && (this.recent || isOutnumbered(result))) return 'no';
     // The vote is surely lost only if no request for it is pending, except one from a lost connection.
     if (counted === 'no' && !result.late && !result.resent && this.step?.settled === true) {
       this.resent ||= this.uncertain;
@@ -67,3 +67,9 @@ export class NodeVote {
     return counted;
   }
 }
+
+/**
+ * The node knows a larger fencing token. A vote that comes late, after a grant to another owner with lost votes, would otherwise hide
+ * that owner.
+ */
+const isOutnumbered = ({ reply }: StepResult): boolean => !(reply instanceof Error) && reply[2] === LARGER_FENCE;

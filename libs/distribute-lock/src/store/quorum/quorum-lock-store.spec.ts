@@ -12,6 +12,7 @@ class FakeConnection implements NodeConnection {
   away = false;
   theirs = false;
   forgot = false;
+  hadOther = false;
 
   async whenReady(): Promise<void> {}
 
@@ -19,6 +20,7 @@ class FakeConnection implements NodeConnection {
     if (this.away) throw new LockStoreError('away', true);
     if (command === 'm') return [MEMBERS, 0, id];
     if (command === 'n' && this.forgot) return [0, 0, 0];
+    if (command === 'n') return [1, 1, this.hadOther ? 1 : 0];
     return [this.theirs ? 0 : 1, 1, 0];
   }
 
@@ -67,6 +69,18 @@ describe('QuorumLockStore', () => {
     expect([await renew(), await renew()]).toEqual([1, 1]);
     first.forgot = true;
     expect(await renew()).toBe(1);
+  });
+
+  it('does not count the vote of a node that knows a larger fencing token', async () => {
+    const { connections, store, name, acquire } = make();
+    const renew = async () => (await store.renew([{ ...name, ttlMs: TTL_MS }]))[0];
+    const [, second, third] = connections;
+    await acquire();
+    third.hadOther = true;
+    expect(await renew()).toBe(1);
+    // With the vote that the second node has lost, another owner may have had a majority before the third vote came.
+    second.forgot = true;
+    expect(await renew()).toBe('lost');
   });
 
   it.each([
