@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { useLockWorld } from '../fault/support/use-lock-world.js';
+import { eventually } from '../support/eventually.js';
 
 /** Longer than the interval in which a process finds that it was stopped. */
 const STOPPED_MS = 3_000;
@@ -20,5 +21,27 @@ describe('a process that was stopped, and whose connection died silently', () =>
     stopped.resume();
     await expect(first).resolves.toMatchObject({ fencingToken: expect.any(Number) as number });
     expect(connection.open).toBe(false);
+  });
+});
+
+describe('a process that was stopped, and whose connections are healthy', () => {
+  const world = useLockWorld();
+
+  it.each([2, 3] as const)('keeps that for messages (RESP%i)', async (protocol) => {
+    const proxy = await world.proxy();
+    const stopped = await world.process({ host: '127.0.0.1', port: Number(new URL(proxy.url).port), protocol });
+    const key = world.newKey();
+    const lease = await world.locks().acquire(key, { ttl: '30s' });
+    const waiting = stopped.do('acquire', { key, wait: 20_000 });
+    await eventually(async () => expect(await world.waiting(key)).toBe(1));
+    const messages = await proxy.connection('inbox');
+    await lease.release();
+    await waiting;
+    stopped.pause();
+    await sleep(STOPPED_MS);
+    stopped.resume();
+    // It would be closed 400 ms after the process has found that it was stopped.
+    await sleep(2_500);
+    expect(messages.open).toBe(true);
   });
 });

@@ -5,8 +5,9 @@ import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js
 import { PREFIX, type Locks } from '../fault/support/lock-engine.js';
 import { useLockWorld } from '../fault/support/use-lock-world.js';
 import { eventually } from '../support/eventually.js';
-import type { FaultProxy } from '../support/proxy/fault-proxy.js';
+import { startFaultProxy, type FaultProxy } from '../support/proxy/fault-proxy.js';
 import type { ProxiedConnection } from '../support/proxy/proxied-connection.js';
+import { startRedisServer } from '../support/redis-server.js';
 
 const ttl = '30s';
 /** A command that gives a lease to another owner token. */
@@ -213,4 +214,31 @@ describe('lease.detach(), whose reply is lost', () => {
     expect(await world.client.pttl(`t1:${PREFIX}${hash}`)).toBeGreaterThan(leftMs);
     expect(await there.cancel(ticket)).toBe(true);
   });
+});
+
+it('detach() keeps the lease when Redis does not confirm the record of the ticket', async () => {
+  const { proxy, there, lease, keys } = await arrange();
+  const connection = await proxy.connection('commands');
+  connection.intercept(KEEP, '+QUEUED\r\n');
+  await expect(lease.detach({ ttl })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+  connection.endIntercept();
+  expect(lease.isHeld()).toBe(true);
+  await lease.release();
+  await (await there.acquire(keys[0], { ttl })).release();
+});
+
+it.each(['attach', 'cancel'] as const)('%s() reaches the new primary after a planned failover', async (method) => {
+  const config = { 'repl-diskless-sync-delay': '0' };
+  const old = await startRedisServer({ config });
+  const next = await startRedisServer({ config: { ...config, replicaof: `127.0.0.1 ${old.port}` } });
+  await eventually(async () => expect(await old.run((redis) => redis.info('replication'))).toContain('state=online'));
+  const endpoint = await startFaultProxy(old.port);
+  const [worker, other] = [world.locks(endpoint.url), world.locks(endpoint.url)];
+  await (await worker.acquire('warm-up', { ttl })).release();
+  const ticket = await (await doorOf(other).acquire('key', { ttl })).detach({ ttl });
+  endpoint.leadTo(next.port);
+  await old.run((redis) => redis.call('FAILOVER', 'TO', '127.0.0.1', String(next.port)));
+  await eventually(async () => expect((await next.run((redis) => redis.role()))[0]).toBe('master'));
+  // Its connection to the old primary stays open.
+  await eventually<unknown>(() => doorOf(worker)[method](ticket), 10_000);
 });

@@ -6,15 +6,15 @@ import { entries, LIBRARY } from './library.mjs';
 
 /** Bytes by entry. A test or an optional entry also counts the code of the core that it loads. */
 const BUDGETS = {
-  index: 112_000,
-  core: 96_000,
-  testing: 108_000,
+  index: 113_000,
+  core: 97_000,
+  testing: 109_000,
   'testing-contract': 61_000,
   dashboard: 24_000,
   otel: 3_600,
   prometheus: 3_200,
   swagger: 1_000,
-  terminus: 11_200,
+  terminus: 11_400,
 };
 
 /** Bundles the sources, so it needs no build: `[{ name, bytes, most }]`. */

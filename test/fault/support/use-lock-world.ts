@@ -3,7 +3,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { onCleanup } from '../../support/cleanup.js';
 import { startFaultProxy, type FaultProxy } from '../../support/proxy/fault-proxy.js';
 import { startRedisServer, type RedisServer, type RedisServerOptions } from '../../support/redis-server.js';
-import { openLocks, PREFIX, type Locks } from './lock-engine.js';
+import { type Connection, openLocks, PREFIX, type Locks } from './lock-engine.js';
 import { LockProcess } from './lock-process.js';
 
 /** A private Redis, and the clients of a spec. */
@@ -18,7 +18,7 @@ export interface LockWorld {
    */
   locks(connection?: string | RedisOptions): Locks;
   /** Starts a lock process. */
-  process(url?: string, env?: NodeJS.ProcessEnv): Promise<LockProcess>;
+  process(connection?: Connection, env?: NodeJS.ProcessEnv): Promise<LockProcess>;
   /** A key that no other test uses. */
   newKey(): string;
   /** The owner token in Redis. */
@@ -60,8 +60,8 @@ export function useLockWorld(options: RedisServerOptions = {}): LockWorld {
       onCleanup(() => locks.engine.close());
       return locks;
     },
-    async process(url = server.url, env = {}) {
-      const started = await LockProcess.start(url, env);
+    async process(connection = server.url, env = {}) {
+      const started = await LockProcess.start(connection, env);
       processes.push(started);
       return started;
     },

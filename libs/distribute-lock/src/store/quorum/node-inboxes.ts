@@ -15,7 +15,7 @@ export class NodeInboxes {
   /** Inboxes that receive messages. */
   private readonly opened = new Set<NodeInbox>();
   private readonly opening = new Set<NodeInbox>();
-  private waiting: (() => void)[] = [];
+  private readonly waiting = new Set<() => void>();
 
   constructor(
     private readonly inboxes: readonly NodeInbox[],
@@ -30,14 +30,16 @@ export class NodeInboxes {
     for (const inbox of this.inboxes) this.openOne(inbox, processId, listener);
     if (this.enough) return Promise.resolve();
     return new Promise((resolve, reject) => {
-      const alarm = new Alarm(() =>
-        reject(new LockStoreError('Subscription failed: no majority of the nodes responded in time.', true)),
-      );
-      this.timers.add(alarm, LIMIT_MS);
-      this.waiting.push(() => {
+      const opened = (): void => {
         this.timers.remove(alarm);
         resolve();
+      };
+      const alarm = new Alarm(() => {
+        this.waiting.delete(opened);
+        reject(new LockStoreError('Subscription failed: no majority of the nodes responded in time.', true));
       });
+      this.timers.add(alarm, LIMIT_MS);
+      this.waiting.add(opened);
     });
   }
 
@@ -63,7 +65,9 @@ export class NodeInboxes {
     const opened = (): void => {
       this.opening.delete(inbox);
       this.opened.add(inbox);
-      if (this.enough) for (const resolve of this.waiting.splice(0)) resolve();
+      if (!this.enough) return;
+      for (const resolve of this.waiting) resolve();
+      this.waiting.clear();
     };
     const ofNode: LockStoreListener = {
       message: (message) => listener.message(message),

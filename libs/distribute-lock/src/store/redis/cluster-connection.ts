@@ -2,7 +2,7 @@ import type { Cluster, Redis } from 'ioredis';
 
 import type { Clock } from '../../runtime/clock.js';
 import type { Layout } from './layout.js';
-import { Link } from './link.js';
+import { COMMAND_LIMIT_MS, Link } from './link.js';
 import { addressOfMember, isReady, nameOf, type RedisClient } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
 import { messageOf, redacted, storeError } from './redis-errors.js';
@@ -145,7 +145,10 @@ async function troubleOf(node: Redis): Promise<Error | undefined> {
     trouble ??= error;
     once.stream?.once('error', () => undefined);
   });
+  // The client waits without a limit for a server that accepts the connection and does not respond.
+  const limit = setTimeout(() => once.stream?.destroy(), COMMAND_LIMIT_MS);
   await once.connect().catch((error: Error) => (trouble ??= error));
+  clearTimeout(limit);
   once.disconnect();
   return trouble;
 }

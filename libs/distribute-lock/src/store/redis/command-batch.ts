@@ -11,7 +11,6 @@ import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
 import {
   answerError,
-  isDemotion,
   messageOf,
   storeError,
   tooFewReplicas,
@@ -247,7 +246,7 @@ export class CommandBatch {
       this.settle(call);
       for (const command of call.commands) this.start([command]);
     } else {
-      if (isDemotion(messageOf(error))) this.connection.demoted();
+      this.connection.examine(messageOf(error));
       this.reject(call, storeError(error, this.connection.serverOf(call.commands[0].lockKey)));
     }
   }
@@ -261,7 +260,7 @@ export class CommandBatch {
   }
 
   private refused(text: string, lockKey: string): Error {
-    if (isDemotion(text)) this.connection.demoted();
+    this.connection.examine(text);
     return answerError(text, this.connection.serverOf(lockKey));
   }
 

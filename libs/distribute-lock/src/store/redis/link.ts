@@ -216,6 +216,13 @@ export class Link extends Timer {
     }
   }
 
+  /** Closes the connection for good. A server that does not respond would keep a socket that is only ended. */
+  abandon(): void {
+    this.end();
+    this.client.stream?.destroy();
+    this.client.disconnect();
+  }
+
   due(): void {
     const lateMs = this.clock.now() - this.dueAt;
     if (lateMs < LATE_TICK_MS) return this.examine(0);
@@ -237,6 +244,8 @@ export class Link extends Timer {
   private examineAfterPause(): void {
     if (this.ended || !this.accepts) return;
     const { connection, bytesNow } = this;
+    // A subscriber with RESP2 may send no command that reads the clock.
+    this.probe();
     void this.readClock();
     const silent = (): void => {
       if (!this.ended && connection === this.connection && bytesNow === this.bytesNow) this.close();

@@ -4,7 +4,7 @@ import { deleteForeignScript } from '../generated/lua-scripts.js';
 import { takeAway } from '../lock-admin.js';
 import type { LockState } from '../lock-store.js';
 import { stateOfValue } from '../lock-value.js';
-import { inTime, storeError, unknownReply } from './redis-errors.js';
+import { inTime, messageOf, storeError, unknownReply } from './redis-errors.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
 import { isCount, isFlag, isLeftMs } from '../reply-checks.js';
@@ -87,6 +87,7 @@ export class RedisAdmin {
 
   private inTime<T>(lockKey: string, answer: Promise<T>): Promise<T> {
     void this.connection.linkOf(lockKey)?.track(answer);
+    answer.catch((error: unknown) => this.connection.examine(messageOf(error)));
     return inTime(answer, ANSWER_LIMIT_MS, this.clock);
   }
 }

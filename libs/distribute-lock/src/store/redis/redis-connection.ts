@@ -7,10 +7,15 @@ import type { Layout } from './layout.js';
 import { COMMAND_LIMIT_MS, Link, type LinkListener } from './link.js';
 import { Outage } from './outage.js';
 import { addressOf, addressOfMember, isCluster, isEnded, peerOf, stateOf, type RedisClient } from './redis-client.js';
-import { messageOf, neverSent, noAnswer, redacted, storeError } from './redis-errors.js';
+import { isDemotion, messageOf, neverSent, noAnswer, redacted, storeError } from './redis-errors.js';
 import { SentinelWatch } from './sentinel-watch.js';
 import { ServerClock } from './server-clock.js';
 import { TemplateWatch } from './template-watch.js';
+
+/** An error reply, as the client reports it. */
+interface CommandError {
+  readonly command?: { readonly name: string };
+}
 
 /** A command that waits until its link accepts writes. */
 class PendingCall extends Timer {
@@ -147,6 +152,11 @@ export class RedisConnection implements LinkListener {
     this.link?.close();
   }
 
+  /** Examines the error of a command. */
+  examine(text: string): void {
+    if (isDemotion(text)) this.demoted();
+  }
+
   /** Sends all commands of `send` in one write where possible. */
   inOneWrite(send: () => void): void {
     const { stream } = this.client as Partial<Redis>;
@@ -221,6 +231,8 @@ export class RedisConnection implements LinkListener {
 
   /** @param node - the node of a Cluster that failed, if known */
   protected failed(error: unknown, node?: string): void {
+    // The client would become ready in database 0, which contains other locks.
+    if ((error as CommandError | undefined)?.command?.name === 'select') this.link?.close();
     this.lastError = (node === undefined ? '' : `${node}: `) + redacted(messageOf(error));
     if (this.link?.accepts !== true) this.outage.begin(this.partOf(this.link), this.lastError, true);
     const server = node === undefined ? addressOf(this.client) : addressOfMember(node);

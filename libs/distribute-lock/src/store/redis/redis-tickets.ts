@@ -4,7 +4,7 @@ import { markOf, ticketRecord } from '../ticket-record.js';
 import { COMMAND_LIMIT_MS } from './link.js';
 import type { RedisCommands } from './redis-commands.js';
 import type { RedisConnection } from './redis-connection.js';
-import { inTime, storeError, unknownReply } from './redis-errors.js';
+import { inTime, messageOf, storeError, unknownReply } from './redis-errors.js';
 import type { RedisKeys } from './redis-keys.js';
 import { isLeftMs } from '../reply-checks.js';
 
@@ -27,7 +27,8 @@ export class RedisTickets implements LeaseTickets {
 
   async keep(id: string, text: string, ttlMs: number): Promise<void> {
     const name = this.keys.ticket(id);
-    await this.run(name, ({ client }) => client.set(name, text, 'PX', ttlMs));
+    const reply: unknown = await this.run(name, ({ client }) => client.set(name, text, 'PX', ttlMs));
+    if (reply !== 'OK') throw unknownReply(reply);
   }
 
   async mark(id: string, fate: 'used' | 'released'): Promise<TicketRecord | undefined> {
@@ -46,6 +47,7 @@ export class RedisTickets implements LeaseTickets {
     await connection.whenReady(COMMAND_LIMIT_MS, name);
     const answer = send(connection);
     void connection.linkOf(name)?.track(answer);
+    answer.catch((error: unknown) => connection.examine(messageOf(error)));
     return inTime(answer, COMMAND_LIMIT_MS, connection.clock).catch((error: unknown) => {
       throw storeError(error, connection.serverOf(name));
     });

@@ -28,10 +28,7 @@ export class SentinelWatch {
   }
 
   close(): void {
-    for (const link of this.links) {
-      link.end();
-      link.client.disconnect();
-    }
+    for (const link of this.links) link.abandon();
   }
 
   private subscribed(at: Partial<SentinelAddress>): Link {

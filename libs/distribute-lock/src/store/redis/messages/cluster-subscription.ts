@@ -1,12 +1,12 @@
 import type { Cluster, Redis } from 'ioredis';
 
-import { Alarm } from '../../../runtime/timers.js';
+import { Alarm, Deadline } from '../../../runtime/timers.js';
 import { LockStoreError } from '../../lock-store.js';
 import { COMMAND_LIMIT_MS, type Link } from '../link.js';
 import { addressOfMember, nameOf } from '../redis-client.js';
 import type { RedisConnection } from '../redis-connection.js';
 import { storeError } from '../redis-errors.js';
-import { abandon, messageLink } from './message-link.js';
+import { messageLink } from './message-link.js';
 import type { Subscriber, Subscription } from './subscription.js';
 
 /** Pause between attempts to subscribe on any node. */
@@ -55,7 +55,7 @@ export class ClusterSubscription implements Subscription {
   close(): void {
     this.closed = true;
     this.connection.timers.remove(this.retry);
-    if (this.link !== undefined) abandon(this.link);
+    this.link?.abandon();
   }
 
   /** @param last - the node to try last, because its connection was lost */
@@ -63,6 +63,7 @@ export class ClusterSubscription implements Subscription {
     let trouble = new LockStoreError('The client knows no node of the Cluster yet.', true);
     const nodes = shuffled(this.cluster.nodes());
     for (const node of nodes.toSorted((a, b) => Number(nodeOf(a) === last) - Number(nodeOf(b) === last))) {
+      if (this.closed) break;
       try {
         return await this.openOn(node);
       } catch (error) {
@@ -82,7 +83,8 @@ export class ClusterSubscription implements Subscription {
     const redis = link.client;
     let trouble: Error | undefined;
     redis.on('error', (error: Error) => (trouble ??= error)); // more specific than the error of the command
-    const alarm = new Alarm(() => abandon(link));
+    // Due also when the timers are closed, because the client would wait for a server that does not respond.
+    const alarm = new Deadline(() => link.abandon());
     timers.add(alarm, COMMAND_LIMIT_MS);
     try {
       await redis.connect();
@@ -90,12 +92,12 @@ export class ClusterSubscription implements Subscription {
       if (redis.status !== 'ready')
         throw new LockStoreError('The connection was lost before the subscription was confirmed.', true);
     } catch (error) {
-      abandon(link);
+      link.abandon();
       throw trouble ?? error;
     } finally {
       timers.remove(alarm);
     }
-    if (this.closed) return abandon(link);
+    if (this.closed) return link.abandon();
     this.link = link;
     link.watchMessages(this.expected);
     redis.once('end', () => this.lost(link));

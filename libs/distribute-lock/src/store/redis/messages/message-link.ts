@@ -21,10 +21,3 @@ export function messageLink(
   });
   return link;
 }
-
-/** Closes it at once. A server that does not respond would keep a socket that is only ended. */
-export function abandon(link: Link): void {
-  link.end();
-  link.client.stream?.destroy();
-  link.client.disconnect();
-}

@@ -4,7 +4,7 @@ import { Timer } from '../../../runtime/timers.js';
 import type { Link } from '../link.js';
 import { nameOf } from '../redis-client.js';
 import type { RedisConnection } from '../redis-connection.js';
-import { abandon, messageLink } from './message-link.js';
+import { messageLink } from './message-link.js';
 
 /** A channel stays subscribed for this time after the last attempt of a waiter. */
 const IDLE_MS = 30_000;
@@ -101,7 +101,7 @@ export class ShardSubscriptions extends Timer {
   close(): void {
     this.closed = true;
     this.connection.timers.remove(this);
-    for (const shard of this.shards.values()) abandon(shard.link);
+    for (const shard of this.shards.values()) shard.link.abandon();
     this.shards.clear();
     this.channels.clear();
   }
@@ -155,7 +155,7 @@ export class ShardSubscriptions extends Timer {
   private lost(server: string, shard: Shard): void {
     if (this.shards.get(server) !== shard) return;
     this.shards.delete(server);
-    abandon(shard.link);
+    shard.link.abandon();
     const until = this.connection.clock.now() + LOST_MS;
     for (const channel of this.channels.values()) {
       if (channel.shard !== shard) continue;
@@ -173,7 +173,7 @@ export class ShardSubscriptions extends Timer {
   private sweep(server: string, shard: Shard, used: boolean): void {
     if (!used && shard.unused) {
       this.shards.delete(server);
-      abandon(shard.link);
+      shard.link.abandon();
     }
     shard.unused = !used;
   }
