@@ -5,6 +5,14 @@ const SHORT_PATH = 'store/protocol/runOtherLocks.lua';
 
 export const measuresOfHolds = [
   {
+    promise: 'P3',
+    what: 'a release notifies the holder whose own time has passed, although its grant lasts longer',
+    file: 'engine/lease/lease-handle.ts',
+    measure: 'if ((this.limit !== undefined || this.grant.holder !== this) && !this.isProven()) this.endOverdue();',
+    without: '',
+    test: ['engine/release-after-the-end', 'other readers of its process have a longer lease'],
+  },
+  {
     promise: 'P1',
     what: 'a free lock is written only if absent',
     file: rule('take'),

@@ -124,7 +124,7 @@ export const measuresOfTickets = [
     promise: 'P32',
     what: 'a call that ends before the reply moves the lease back to its ticket',
     file: 'engine/attaching.ts',
-    measure: '      await this.moveBack(parts, found);\n',
+    measure: '      await this.moveBack(parts, found, since);\n',
     without: '',
     test: ['engine/attaching', 'leaves the ticket valid for other processes when the shutdown begins before the reply'],
   },

@@ -107,22 +107,28 @@ export class Attaching {
     const { record, lease, id } = found;
     if (record.fate === 'released') throw ticketLost('released', lease);
     const parts = this.partsOf(found, call);
-    const fault = parts.map((part) => this.entering.faultOfTicket(part.call)).find((each) => each !== undefined);
+    const fault = parts.map((part) => this.entering.faultOfTicket(part.call, id)).find((each) => each !== undefined);
     if (fault !== undefined) throw fault;
     const grants = await this.moveAll(parts, found);
-    for (const { from } of parts) this.forget(from);
-    const late = this.entering.faultOfTicket(parts[0].call);
+    const late = this.entering.faultOfTicket(parts[0].call, id);
     if (late !== undefined) {
-      await this.moveBack(parts, found);
+      await this.moveBack(parts, found, since);
       throw late;
     }
+    for (const { from } of parts) this.forget(from);
     this.context.kept.dropDetached(id);
+    const tookMs = Math.ceil(this.context.clock.now() - since);
+    const calls = parts.map((part) => afterDelay(part.call, tookMs));
+    if (calls[0].options.maxHoldMs <= 0) {
+      this.releaseAll(parts, found);
+      throw ticketLost('maxHold', lease);
+    }
     // A holder learns of waiters and of a forced release only through the subscription.
     void this.context.inbox.ready();
     // A call that is refused before is traced by its report.
     const trace = traceOf(parts[0].call);
     const traced = trace === undefined ? () => ({}) : () => ({ trace: { ...trace } });
-    const leases = await Promise.all(parts.map(({ call: one }, i) => this.serve({ ...one, ...traced() }, grants[i])));
+    const leases = await Promise.all(calls.map((one, i) => this.serve({ ...one, ...traced() }, grants[i])));
     return leases.length === 1 ? leases[0] : this.multiKey.begun(leases, since);
   }
 
@@ -209,12 +215,26 @@ export class Attaching {
       for (const result of results) {
         if (result.status === 'rejected' && isLockError(result.reason, 'LEASE_LOST')) throw result.reason;
       }
-      return grants.concat(results.map(granted));
+      return await this.freshGrants(parts, grants.concat(results.map(granted)), found);
     } catch (error) {
       // A key that is gone makes the ticket useless, so the other keys are released. Another call has them if it used the ticket.
       if (isLockError(error, 'LEASE_LOST') && error.reason !== 'used') this.releaseAll(parts, found);
       throw error;
     }
+  }
+
+  /** Moves a key again while it has less than two thirds of its ttl left, because the other keys took long. */
+  private async freshGrants(parts: readonly Part[], grants: readonly Grant[], found: FoundTicket): Promise<Grant[]> {
+    let fresh = [...grants];
+    for (let rounds = 0; rounds < MOST_LATE_ANSWERS; rounds += 1) {
+      const now = this.context.clock.now();
+      const isLate = ({ validUntil, ttlMs }: Grant): boolean => validUntil - now < restMs(ttlMs);
+      if (!fresh.some(isLate)) return fresh;
+      fresh = await Promise.all(fresh.map(async (grant, i) => (isLate(grant) ? this.move(parts[i], found) : grant)));
+    }
+    const ended = fresh.some(({ validUntil }) => validUntil <= this.context.clock.now());
+    if (ended) throw ticketUnavailable('attach()', TOO_LATE);
+    return fresh;
   }
 
   private releaseAll(parts: readonly Part[], { lease }: FoundTicket): void {
@@ -226,12 +246,16 @@ export class Attaching {
   }
 
   /** This process does not begin the hold, so the ticket continues the lease again for the rest of its time. */
-  private async moveBack(parts: readonly Part[], found: FoundTicket): Promise<void> {
+  private async moveBack(parts: readonly Part[], found: FoundTicket, since: number): Promise<void> {
     const tickets = this.ticketsFor('attach()');
-    const ttlMs = Math.max(1, found.lease.ttlMs - detachedMsOf(found));
+    const tookMs = this.context.clock.now() - since;
+    const ttlMs = Math.max(1, Math.floor(found.lease.ttlMs - detachedMsOf(found) - tookMs));
     const { kind } = found.lease;
     await Promise.allSettled(
-      parts.map(async ({ call: { key }, from, to }) => tickets.move({ key, kind, ownerToken: to, to: from, ttlMs })),
+      parts.map(async ({ call: { key }, from, to }) => {
+        await tickets.move({ key, kind, ownerToken: to, to: from, ttlMs });
+        this.forget(from);
+      }),
     );
   }
 
@@ -311,6 +335,13 @@ export class Attaching {
 function refusedCall(call: AttachCall, lease?: DetachedLease): LockCall {
   const { keys = [], kind = call.options.kind } = lease ?? {};
   return { ...call, key: keys[0] ?? '', name: call.name ?? nameOfKey(keys), options: { ...call.options, kind } };
+}
+
+/** The call, whose commands took so long: that time counts for `maxHold`. */
+function afterDelay({ heldBeforeMs = 0, options, ...call }: LockCall, tookMs: number): LockCall {
+  const maxHoldMs = options.maxHoldMs - tookMs;
+  const minHoldMs = Math.min(options.minHoldMs, maxHoldMs);
+  return { ...call, heldBeforeMs: heldBeforeMs + tookMs, options: { ...options, maxHoldMs, minHoldMs } };
 }
 
 /** How long ago the lease was detached. */

@@ -69,9 +69,9 @@ export class Detaching {
     const detachments = leases.map(
       (lease, i) => new Detachment(this.context, lease, tokens[i], tickets, ttlMs, grantEnded),
     );
-    const results = await Promise.allSettled(detachments.map((each) => each.lease.detachBy(() => each.run())));
+    const results = await Promise.allSettled(detachments.map(async (each) => each.lease.detachBy(() => each.run())));
     const failed = results.find((result) => result.status === 'rejected');
-    if (failed === undefined) return;
+    if (failed === undefined) return detachments.forEach((each) => each.report());
     const moved = detachments.filter((_, i) => results[i].status === 'fulfilled');
     for (const each of moved) each.undo();
     const isLost = isLockError(failed.reason, 'LEASE_LOST');
@@ -159,9 +159,14 @@ class Detachment extends Replacement {
     // The token of the process has no release, so its final undo starts here.
     context.abandoned.released(grant, grant.ttlMs);
     context.kept.drop(lease.call);
-    reportReleased(context.events, lease.call, lease.heldMs, true);
+    if (lease.lost) this.abandon();
     lease.detached();
     this.ended(grant);
+  }
+
+  /** All keys of the lease are detached. */
+  report(): void {
+    reportReleased(this.context.events, this.lease.call, this.lease.heldMs, true);
   }
 
   /** Another key of the lease could not be detached, so this one is released. */

@@ -122,24 +122,27 @@ export class Entering {
     return made;
   }
 
-  /** Why the call can never be served, independently of other holders; also reported as an event. */
-  faultOf(call: LockCall): Error | undefined {
-    return this.faultWithin(outerLease(this.services.leases, call.key), call);
+  /**
+   * Why the call can never be served, independently of other holders; also reported as an event.
+   * @param keys - number of keys of the whole call
+   */
+  faultOf(call: LockCall, keys: number): Error | undefined {
+    return this.faultWithin(outerLease(this.services.leases, call.key), call, keys);
   }
 
   /** The same for a ticket, which no lease of the call chain concerns; not reported. */
-  faultOfTicket(call: LockCall): Error | undefined {
-    return this.refusal(call);
+  faultOfTicket(call: LockCall, ticketHash: string): Error | undefined {
+    return this.refusal(call, 1, ticketHash);
   }
 
   /** @param outer - the lease of the call chain for the key */
-  private faultWithin(outer: LeaseHandle | undefined, call: LockCall): Error | undefined {
-    const fault = outer === undefined ? this.refusal(call) : nestingFault(call, outer);
+  private faultWithin(outer: LeaseHandle | undefined, call: LockCall, keys = 1): Error | undefined {
+    const fault = outer === undefined ? this.refusal(call, keys) : nestingFault(call, outer);
     if (fault !== undefined) reportRefused(this.services.context.events, call, 0, fault);
     return fault;
   }
 
-  private refusal(call: LockCall): Error | undefined {
+  private refusal(call: LockCall, keys: number, ticketHash?: string): Error | undefined {
     const { store, kept } = this.services.context;
     if (this.refusing) return shuttingDown(call);
     if (call.signal?.aborted === true) return aborted(call);
@@ -155,7 +158,7 @@ export class Entering {
     if (this.callers >= maxWaiters) return tooManyWaiters(call, maxWaiters, 'in this process');
     const waiting = this.states.find(kindOfOption(kind).name, call.key)?.waiting ?? 0;
     if (waiting >= maxWaitersPerKey) return tooManyWaiters(call, maxWaitersPerKey, 'for one key');
-    return isKept(call) && kept.isFullFor([call]) ? tooManyKept(call, kept.most) : undefined;
+    return isKept(call) && kept.isFullFor([], keys, ticketHash) ? tooManyKept(call, kept.most) : undefined;
   }
 }
 

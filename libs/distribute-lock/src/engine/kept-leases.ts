@@ -4,9 +4,10 @@ import { planOf } from './lease/lifetime-plan.js';
 import type { LockCall } from './lease/lock-call.js';
 import type { Watchdog } from './lease/watchdog.js';
 import type { Clock } from '../runtime/clock.js';
+import { Retry } from '../runtime/retries.js';
 import { Alarm, Timer, type Timers } from '../runtime/timers.js';
 import type { AbandonedTokens } from '../store/abandoned-tokens.js';
-import type { LockName, LockStore } from '../store/lock-store.js';
+import { isPassing, type LockName, type LockStore, type RenewAnswer, type RenewRequest } from '../store/lock-store.js';
 import type { KeyState } from './key-state.js';
 import type { KeyStates } from './key-states.js';
 import type { Reader } from './readers.js';
@@ -25,10 +26,14 @@ export class KeptLeases {
     private readonly timers: Timers,
   ) {}
 
-  /** Whether a further lease would exceed the limit. The leases of the calls are about to be detached, or new. */
-  isFullFor(calls: readonly LockCall[]): boolean {
-    const own = calls.filter((call) => this.calls.has(call)).length;
-    return this.calls.size + this.detached.size - own >= this.most;
+  /**
+   * Whether `more` leases would exceed the limit.
+   * @param ended - calls whose leases they replace
+   * @param ticketHash - of the ticket that they replace
+   */
+  isFullFor(ended: readonly LockCall[], more = 1, ticketHash = ''): boolean {
+    const own = ended.filter((call) => this.calls.has(call)).length + Number(this.detached.has(ticketHash));
+    return this.calls.size + this.detached.size - own + more > this.most;
   }
 
   /** The key stays locked for `ttlMs`. */
@@ -215,7 +220,6 @@ export class KeptKeys {
     const { key, ownerToken } = grant;
     const { readers } = grant.holder ?? {};
     const until = Math.max(hold.renewUntil, readers?.leftUntil ?? -Infinity);
-    const ttlMs = Math.max(1, Math.ceil(until - clock.now()));
     timers.remove(hold);
     const state = this.states.ofToken(key, ownerToken);
     state?.replace(grant, hold, undefined);
@@ -231,6 +235,38 @@ export class KeptKeys {
       this.leaving -= 1;
       this.listener.left();
     };
-    store.renew([{ key, ownerToken, kind: grant.kind, ttlMs, exact: !isHeld }]).then(left, left);
+    const request = (): RenewRequest => {
+      const ttlMs = Math.max(1, Math.ceil(until - clock.now()));
+      return { key, ownerToken, kind: grant.kind, ttlMs, exact: !isHeld };
+    };
+    new LeavingKey(store, timers, request, left).due();
+  }
+}
+
+/** Leaves a key to its ttl, and repeats the command after a passing failure until the timers are closed. */
+class LeavingKey extends Retry {
+  constructor(
+    private readonly store: LockStore,
+    private readonly timers: Timers,
+    private readonly request: () => RenewRequest,
+    private readonly left: () => void,
+  ) {
+    super();
+  }
+
+  due(): void {
+    void this.store.renew([this.request()]).then(
+      ([answer]) => this.answered(answer),
+      (error: Error) => this.answered(error),
+    );
+  }
+
+  override forgotten(): void {
+    this.left();
+  }
+
+  private answered(answer: RenewAnswer): void {
+    if (answer instanceof Error && isPassing(answer)) this.timers.add(this, this.nextDelayMs());
+    else this.left();
   }
 }

@@ -200,9 +200,10 @@ export class LockEngine implements LeaseActions {
 
   private async acquireAll(request: LockRequest): Promise<Lease> {
     const calls: LockCall[] = [];
-    for (const key of [request.key].flat()) {
+    const keys = [request.key].flat();
+    for (const key of keys) {
       const call: LockCall = { ...request, key };
-      const fault = this.entering.faultOf(call);
+      const fault = this.entering.faultOf(call, keys.length);
       if (fault !== undefined) throw fault;
       calls.push(call);
     }

@@ -77,7 +77,9 @@ export abstract class Replacement extends Retry {
     else if (clock.now() >= this.grant.validUntil) watchdog.expire(this.grant);
     if (this.grant.ended || isLost(answer)) return this.lost();
     this.replaced(answer, sentAt, ttlMs);
-    this.settle?.resolve();
+    const { reason } = this.lease.signal;
+    if (reason === undefined) this.settle?.resolve();
+    else this.settle?.reject(reason);
   }
 
   private failed(error: Error): void {

@@ -46,7 +46,12 @@ export class Shutdown {
     const now = this.context.clock.now();
     const holds = this.states.all().flatMap((state) => state.grants().flatMap(({ holder }) => holder?.holds ?? []));
     const held = holds.map(({ name, startedAt }) => ({ name, heldMs: Math.max(0, now - startedAt) }));
-    if (held.length > 0) report({ held, over });
+    if (held.length === 0) return;
+    try {
+      report({ held, over });
+    } catch {
+      // A log that fails must not prevent the drain.
+    }
   }
 
   /** Checks whether the drain is complete, after the state of a key or an undo has ended. */

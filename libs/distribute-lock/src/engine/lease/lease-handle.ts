@@ -157,9 +157,8 @@ export class LeaseHandle extends Lease implements Holder {
     return this.grant.kind;
   }
 
-  /** A downgrade stops the renewal of the write grant; the read grant is renewed from its start. */
   get renew(): boolean {
-    return this.plan.renew && this.replacing !== this.grant;
+    return this.plan.renew;
   }
 
   get renewUntil(): number {
@@ -294,6 +293,26 @@ export class LeaseHandle extends Lease implements Holder {
   }
 
   async downgrade(): Promise<void> {
+    this.checkDowngradable();
+    if (this.kind === 'read') return;
+    const downgraded = (): void => void (this.downgrading = undefined);
+    this.downgrading ??= this.inTurn('downgrade()', () => this.engine.downgrade(this)).finally(downgraded);
+    await this.downgrading;
+  }
+
+  /** Downgrades the leases of one call: all of them, or none remains held. */
+  static async downgradeAll(leases: readonly LeaseHandle[]): Promise<void> {
+    for (const lease of leases) lease.checkDowngradable();
+    const results = await Promise.allSettled(leases.map((lease) => lease.downgrade()));
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed === undefined) return;
+    const changed = leases.filter((_, i) => results[i].status === 'fulfilled');
+    for (const lease of changed)
+      lease.endOwn({ reason: 'released', why: 'another of its keys could not be downgraded' });
+    throw changed[0]?.signal.reason ?? failed.reason;
+  }
+
+  private checkDowngradable(): void {
     const { kind } = this;
     if (kind !== 'exclusive' && kind !== 'read') throw notDowngraded(this.call, `a ${kind} has no readers`);
     this.checkOwned('downgrade()');
@@ -302,9 +321,6 @@ export class LeaseHandle extends Lease implements Holder {
     if (this.leavesProcess) throw notDowngraded(this.call, LEAVES);
     if (this.nested !== undefined && this.nested.writers > 0)
       throw notDowngraded(this.call, 'a nested call still writes; wait for its end before you downgrade');
-    const downgraded = (): void => void (this.downgrading = undefined);
-    this.downgrading ??= this.inTurn('downgrade()', () => this.engine.downgrade(this)).finally(downgraded);
-    await this.downgrading;
   }
 
   detach(options: DetachOptions): Promise<string> {
@@ -408,7 +424,7 @@ export class LeaseHandle extends Lease implements Holder {
     if (this.nested !== undefined && this.nested.all > 0) return this.released ?? Promise.resolve();
     this.limit?.cancel();
     // The engine examines the grant only, which may have a longer lease for other holders.
-    if (this.grant.holder !== this && !this.isProven()) this.endOverdue();
+    if ((this.limit !== undefined || this.grant.holder !== this) && !this.isProven()) this.endOverdue();
     this.released ??= this.endReason === undefined ? this.end() : Promise.resolve();
     return this.released;
   }

@@ -43,7 +43,10 @@ export class MultiKeyLease extends Lease {
   }
 
   async downgrade(): Promise<void> {
-    await Promise.all(this.changed.map((part) => part.downgrade()));
+    const parts = this.changed;
+    // An outer call holds one of the keys, so its part refuses.
+    for (const part of parts) if (!(part instanceof LeaseHandle)) await part.downgrade();
+    await LeaseHandle.downgradeAll(parts.filter((part) => part instanceof LeaseHandle));
   }
 
   async detach(options: DetachOptions): Promise<string> {

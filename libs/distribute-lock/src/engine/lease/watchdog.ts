@@ -44,6 +44,7 @@ export class Watchdog {
    * thousands of readers may join at once.
    */
   joined(grant: Grant, holder: Holder, now = this.clock.now()): void {
+    if (this.why === lossAfterClose) return this.guardEnd(grant);
     if (!grant.isScheduled) return this.watch(grant, now);
     // A new holder must not bring a pending retry forward, unless its lease ends before.
     const delay = grant.failures > 0 ? untilEnd(grant, now, holder) : this.delayMs(grant, holder, now);
@@ -86,7 +87,9 @@ export class Watchdog {
 
   private wantsRenewal(grant: Grant, now: number, holder = grant.holder): boolean {
     if (holder?.readers !== undefined) return holder.readers.renewalAt(grant) < Infinity;
-    return holder !== undefined && holder.renew && now < holder.renewUntil && !reachesLimit(grant);
+    // A downgrade stops the renewal of the write grant; the read grant is renewed from its start.
+    if (holder === undefined || holder.replacing === grant) return false;
+    return holder.renew && now < holder.renewUntil && !reachesLimit(grant);
   }
 
   private renewBatch(): void {
@@ -243,9 +246,9 @@ function reportRenewal(grant: Grant, now: number): void {
 /** The grant, whose time has passed at `now`, and its latest renewal. */
 function overdue(grant: Grant, now: number, renewal = grant.renewal): Overdue {
   const { holder, ttlMs } = grant;
-  const { renew = true, replacing } = holder ?? {};
+  const { renew = true } = holder ?? {};
   const reachedLimit = reachesLimit(grant);
-  return { ttlMs, lateMs: grant.lateMsAt(now, renewal), renew: renew || replacing === grant, reachedLimit };
+  return { ttlMs, lateMs: grant.lateMsAt(now, renewal), renew, reachedLimit };
 }
 
 /** The lease lasts as long as its holder may hold it. */
