@@ -163,6 +163,26 @@ describe('createLocks', () => {
   });
 });
 
+describe('Option "log"', () => {
+  const ignore = (): void => undefined;
+
+  it('must have each method', async () => {
+    const log = { debug: ignore, warn: ignore, info: ignore } as unknown as CreateLocksOptions['log'] & object;
+    await expect(createLocks({ connection: 'memory', log })).rejects.toThrow('has no method log()');
+  });
+
+  it('prevents no close when it fails', async () => {
+    const fail = (): void => {
+      throw new Error('the stream is closed');
+    };
+    const locks = await open({ log: { debug: ignore, log: fail, warn: fail } });
+    const lease = await locks.acquire(newKey());
+    await locks.close();
+    expect(lease.isHeld()).toBe(false);
+    await expect(locks.acquire(newKey())).rejects.toMatchObject({ code: 'LOCK_SHUTDOWN' });
+  });
+});
+
 describe('Option "credentials"', () => {
   // Otherwise the process ends with code 0 or 13, and looks successful or unfinished.
   it.each(['throws', 'hangs'])('rejects the start when it %s, and the process ends afterwards', async (CREDENTIALS) => {

@@ -1,7 +1,15 @@
 import { Injectable, Logger, Scope, type Type } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { Test } from '@nestjs/testing';
-import { Leader, type LeaderTerm, LockEvents, LockModule, LockService, MemoryLockStore } from 'nestjs-distribute-lock';
+import {
+  Leader,
+  type LeaderTerm,
+  LockEvents,
+  LockModule,
+  type LockModuleOptions,
+  LockService,
+  MemoryLockStore,
+} from 'nestjs-distribute-lock';
 import { createLocks } from 'nestjs-distribute-lock/core';
 
 import { standForPrices } from '../recipes/leader/candidate.js';
@@ -11,9 +19,9 @@ import { PriceFeed } from '../recipes/leader/price-feed.js';
 import { Feed, Prices } from '../recipes/leader/prices.js';
 import { eventually } from '../support/eventually.js';
 
-const start = async (...providers: Type[]) => {
+const start = async (options: Partial<LockModuleOptions> = {}, ...providers: Type[]) => {
   const module = await Test.createTestingModule({
-    imports: [LockModule.forRoot({ connection: 'memory' })],
+    imports: [LockModule.forRoot({ connection: 'memory', ...options })],
     providers,
   }).compile();
   module.useLogger(false);
@@ -47,6 +55,59 @@ describe('LockService.lead', () => {
     expect(errors).toEqual(['no feed']);
     expect(tokens).toEqual(tokens.toSorted((one, other) => one - other));
     expect(new Set(tokens).size).toBe(tokens.length);
+    await app.close();
+  });
+
+  it.each<[string, () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw new Error('no report');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('no report'))],
+  ])('leads again when its onError %s', async (_, onError) => {
+    const app = await start();
+    const warnings = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    let terms = 0;
+    const work = async (): Promise<void> => {
+      terms += 1;
+      throw new Error('no feed');
+    };
+    const leader = app.get(LockService).lead('feed', work, { backoff: [1, 5], onError });
+    await eventually(() => expect(terms).toBeGreaterThan(2));
+    expect(warnings).toHaveBeenCalledWith(new Error('no report'));
+    await leader.stop();
+    warnings.mockRestore();
+    expect(await app.get(LockService).tryAcquire('feed')).not.toBeNull();
+    await app.close();
+  });
+
+  it('ends no term by a maxHold among the defaults', async () => {
+    const app = await start({ defaults: { maxHold: '1s' } });
+    const ended: unknown[] = [];
+    const work = async ({ signal }: LeaderTerm): Promise<void> => {
+      // Real time: a term that is limited would have ended by then.
+      await new Promise<void>((resolve) => {
+        setTimeout(resolve, 1_500);
+        signal.addEventListener('abort', () => resolve());
+      });
+      ended.push(signal.aborted);
+    };
+    const leader = app.get(LockService).lead('feed', work, { backoff: [1, 5] });
+    await eventually(() => expect(ended).toHaveLength(1));
+    await leader.stop();
+    expect(ended[0]).toBe(false);
+    await app.close();
+  });
+
+  it.each([
+    [{ ttls: '1s' }, '"ttls" is not known'],
+    [{ maxHold: '1s' }, '"maxHold" is not known'],
+    [{ backoff: ['5s', '1s'] }, '"backoff"'],
+  ])('refuses the options %j', async (options, message) => {
+    const app = await start();
+    expect(() => app.get(LockService).lead('feed', async () => undefined, options as never)).toThrow(message);
     await app.close();
   });
 
@@ -90,7 +151,7 @@ describe('The shutdown of a leader', () => {
         seen.push(leader.isLeader, (await this.locks.inspect('feed')).held);
       }
     }
-    const app = await start(Hooks);
+    const app = await start({}, Hooks);
     const locks = app.get(LockService);
     const leader = locks.lead('feed', untilAborted);
     await eventually(() => expect(leader.isLeader).toBe(true));
@@ -128,6 +189,16 @@ describe('The shutdown of a leader', () => {
 });
 
 describe('@Leader', () => {
+  it('is refused on a static method, which no instance can lead', () => {
+    expect(() => {
+      class Feeds {
+        @Leader({ key: 'feed' })
+        static async lead(_term: LeaderTerm): Promise<void> {}
+      }
+      return Feeds;
+    }).toThrow('Feeds.lead cannot lead, because it is static');
+  });
+
   it('calls the method with a key from the instance, until the shutdown', async () => {
     const seen: LeaderTerm[] = [];
     @Injectable()
@@ -140,7 +211,7 @@ describe('@Leader', () => {
         await new Promise<void>((resolve) => term.signal.addEventListener('abort', () => resolve()));
       }
     }
-    const app = await start(TenantFeed);
+    const app = await start({}, TenantFeed);
     await eventually(() => expect(seen[0]?.isLeader).toBe(true));
     expect(await app.get(LockService).tryAcquire('feed:acme')).toBeNull();
     await app.close();
@@ -148,7 +219,7 @@ describe('@Leader', () => {
   });
 
   it('reads a stream in the recipe, with the token of its term', async () => {
-    const app = await start(Feed, Prices, PriceFeed);
+    const app = await start({}, Feed, Prices, PriceFeed);
     const { tokens } = app.get(Prices);
     await eventually(() => expect(tokens.length).toBeGreaterThan(1));
     await app.close();
@@ -184,6 +255,6 @@ describe('@Leader', () => {
       @Leader({ key: 'feed' })
       async lead(): Promise<void> {}
     }
-    await expect(start(Many)).rejects.toThrow('@Leader on Many.lead needs one instance');
+    await expect(start({}, Many)).rejects.toThrow('@Leader on Many.lead needs one instance');
   });
 });

@@ -134,6 +134,8 @@ describe('options by a function of the instance', () => {
     expect(await jobs.run()).toEqual([6, 3]);
     jobs.given = {};
     expect((await jobs.run())[0]).toBe(4);
+    jobs.given = { ttl: undefined };
+    expect((await jobs.run())[0]).toBe(4);
     expect(await jobs.permits()).toBe(11);
   });
 
@@ -184,6 +186,12 @@ describe('options by a function of the instance', () => {
       })
       async run(): Promise<void> {}
     }
+    const promise: unknown = async () => ({ ttl: '5s' });
+    class Promised {
+      @DistributeLock({ key: 'a', options: promise as () => LockOptions })
+      async run(): Promise<void> {}
+    }
+    await expect(start({}, [Promised])).rejects.toEqual(refused(/Promised\.run.*no promise/));
     await expect(start({}, [Wrong])).rejects.toEqual(refused(/Wrong\.run.*"ttl" is 1,/));
     await expect(start({}, [Unknown])).rejects.toEqual(refused(/Unknown\.run.*"tll" is not known/));
     await expect(start({}, [Throwing])).rejects.toEqual(

@@ -38,6 +38,7 @@ describe('placeOf', () => {
         username: 'user',
         tls: {},
         enableTLSForSentinelMode: true,
+        sentinelTLS: {},
       },
     ],
   ])('reads %s', (url, place) => {
@@ -47,6 +48,9 @@ describe('placeOf', () => {
   it.each([
     'localhost:6379',
     'redis://',
+    'redis://:a-secret%@localhost',
+    'redis+cluster://:a-secret%zz@a',
+    'redis+sentinel://a/a-secret%',
     'redis://:a-secret@/0',
     'redis:a-secret',
     'http://:a-secret@localhost',

@@ -25,6 +25,7 @@ export function placeOf(url: string): Place {
 
 const isServer = (url: string): boolean => {
   if (!/^rediss?:\/\/./.test(url) || !URL.canParse(url)) return false;
+  decoded(url);
   // `redis:///0` leads to a server of this host, which is a mistake; several hosts need another scheme.
   return /^[^,]+$/.test(new URL(url).hostname);
 };
@@ -37,11 +38,11 @@ function membersOf([, scheme, kind, login, hosts, name, db]: readonly string[]):
   if (name === undefined || name === '') {
     throw new UsageError('The Redis URL names no primary: write redis+sentinel://HOST:PORT,HOST:PORT/NAME.');
   }
-  const options = { ...common, sentinels: nodes, name: decodeURIComponent(name) };
+  const options = { ...common, sentinels: nodes, name: decoded(name) };
   return {
     ...options,
     ...(db === undefined ? {} : { db: Number(db) }),
-    ...(scheme === 'rediss' ? { enableTLSForSentinelMode: true } : {}),
+    ...(scheme === 'rediss' ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
   };
 }
 
@@ -53,8 +54,16 @@ function nodeOf(text: string, defaultPort: number): { host: string; port: number
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
 }
 
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new UsageError('The Redis URL has a "%" that begins no escape: write %25 for it.');
+  }
+}
+
 function credentialsOf(login = ''): Pick<RedisOptions, 'username' | 'password'> {
   if (login === '') return {};
-  const [username, password] = login.split(/:(.*)/s, 2).map((part) => decodeURIComponent(part));
+  const [username, password] = login.split(/:(.*)/s, 2).map(decoded);
   return { ...(username === '' ? {} : { username }), ...(password === undefined ? {} : { password }) };
 }

@@ -12,9 +12,12 @@ export type Severity = 'error' | 'warn' | 'info' | 'debug';
 export class Messages {
   constructor(private readonly values: Pick<SharedValues, 'json' | 'quiet' | 'verbose'>) {}
 
-  /** A result: a line of text, or JSON with `--json`. */
-  result(text: string, data: object): void {
-    write(STDOUT, this.values.json === true ? JSON.stringify(data) : text);
+  /**
+   * A result: a line of text, or JSON with `--json`.
+   * @returns whether a reader is left
+   */
+  result(text: string, data: object): boolean {
+    return write(STDOUT, this.values.json === true ? JSON.stringify(data) : text);
   }
 
   /** A message: a line of text, or with `--json` a line of JSON with further `facts`. */
@@ -34,15 +37,20 @@ export class Messages {
 }
 
 /** Synchronous, so that no line is lost when the process ends. A reader that has gone is no reason to fail. */
-function write(descriptor: number, line: string): void {
+function write(descriptor: number, line: string): boolean {
   const bytes = Buffer.from(`${line}\n`);
   for (let at = 0; at < bytes.length;) {
     try {
       at += writeSync(descriptor, bytes, at);
     } catch (error) {
       // The pipe is full, and its reader slow.
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return;
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return false;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
     }
   }
+  return true;
 }
+
+/** A name for a line of text: a key may contain characters that move the cursor of the terminal. */
+export const printable = (text: string): string =>
+  text.replaceAll(/\p{Cc}/gu, (character) => JSON.stringify(character).slice(1, -1));

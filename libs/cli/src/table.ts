@@ -39,7 +39,7 @@ export const SHARED_FLAGS = {
   url: { type: 'text', value: 'URL', about: 'the Redis server', byDefault: 'REDIS_URL' },
   prefix: { type: 'text', value: 'TEXT', about: 'the prefix of all keys, as in the application', byDefault: 'lock:' },
   json: { type: 'switch', about: 'print JSON' },
-  quiet: { short: 'q', type: 'switch', about: 'print errors only' },
+  quiet: { short: 'q', type: 'switch', about: 'print no messages but errors; results stay' },
   verbose: { short: 'v', type: 'switch', about: 'also print what happens in between' },
   help: { short: 'h', type: 'switch', about: 'show this text' },
 } as const satisfies Record<string, Flag>;

@@ -2,6 +2,7 @@ import { placeOf } from '../connection-url.js';
 import { DEFAULT_PREFIX, urlOf } from '../connection.js';
 import { openTarget, UnreachableError } from '../doctor/target.js';
 import { errorText } from '../doctor/check.js';
+import { printable } from '../messages.js';
 import { COMMANDS, EXIT_CODES } from '../table.js';
 import type { Execute } from './command.js';
 import { leftText } from './inspection-text.js';
@@ -36,11 +37,11 @@ export const list: Execute<'list'> = async ({ values }, messages) => {
 };
 
 function table(locks: readonly ScannedLock[]): string[] {
-  const width = Math.max(...locks.map(({ key }) => key.length));
+  const width = Math.max(...locks.map(({ key }) => printable(key).length));
   return locks.map(({ key, kind, holders, detached, remainingMs, waiting }) => {
     const many = holders > 1 ? ` (${holders} holders)` : '';
     const queue = waiting === 0 ? '' : `, ${waiting} waiting`;
     const tickets = detached === 0 ? '' : holders > 1 ? `, ${detached} detached` : ', detached';
-    return `${key.padEnd(width)}  ${kind}${many}${tickets}, ${leftText(remainingMs)}${queue}`;
+    return `${printable(key).padEnd(width)}  ${kind}${many}${tickets}, ${leftText(remainingMs)}${queue}`;
   });
 }

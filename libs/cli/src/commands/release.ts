@@ -47,6 +47,8 @@ async function confirmed(state: LockInspection): Promise<boolean> {
   try {
     const prompt = `${inspectionText(state)}\n${effectOf(state)} Release the lock? [y/N] `;
     return /^y(es)?$/i.test((await terminal.question(prompt)).trim());
+  } catch {
+    return false; // Ctrl-C or Ctrl-D
   } finally {
     terminal.close();
   }

@@ -26,7 +26,7 @@ export const watch: Execute<'watch'> = async ({ key, values }, messages) => {
       } else {
         answeredAt = performance.now();
         const now = changing(state);
-        if (now !== last) show(state, messages);
+        if (now !== last && !show(state, messages)) break;
         last = now;
       }
       await sleep(Math.max(0, Math.min(EVERY_MS, until - performance.now())));
@@ -38,9 +38,9 @@ export const watch: Execute<'watch'> = async ({ key, values }, messages) => {
   }
 };
 
-function show(state: LockInspection, messages: Messages): void {
+function show(state: LockInspection, messages: Messages): boolean {
   const at = new Date().toISOString();
-  messages.result(`${at}  ${inspectionText(state)}`, { at, ...state });
+  return messages.result(`${at}  ${inspectionText(state)}`, { at, ...state });
 }
 
 async function answerOf(locks: OpenedLocks, key: string): Promise<LockInspection | Error> {

@@ -107,13 +107,14 @@ describe('connectStore', () => {
       expect(() => connect(connection, { durability })).toThrow('Option "durability" is not supported by "connection"');
   });
 
-  it.each<[string, object, string]>([
+  it.each<[string, object | string, string]>([
     [
       'node-redis without readable settings',
       { evalSha() {}, duplicate() {}, on() {}, sendCommand() {} },
       'version 4 of node-redis, whose settings cannot be read',
     ],
     ['options of node-redis without a server', { socket: {}, password: 'hunter2' }, 'has neither "url" nor a host'],
+    ['a URL with half an escape', 'redis://:50%zz@a', 'is not a Redis URL'],
     ['options of node-redis with another URL', { url: 'http://a' }, 'is not a Redis URL'],
     ['options of node-redis with half a password', { url: 'redis://:50%zz@a' }, 'is not a Redis URL'],
     [

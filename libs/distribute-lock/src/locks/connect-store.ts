@@ -57,7 +57,10 @@ const withoutReplicas = (option: string): LockConfigurationError =>
 function redisSource(option: string, connection: unknown): RedisSource {
   if (typeof connection === 'string') {
     if (isRedisUrl(connection)) return checkDatabase(option, connection);
-    throw wrong(option, 'is not a Redis URL: write redis://host:port or rediss://host:port, or "memory"');
+    throw wrong(
+      option,
+      'is not a Redis URL: write redis://host:port or rediss://host:port, with %25 for a "%", or "memory"',
+    );
   }
   if (typeof connection !== 'object' || connection === null)
     throw wrong(option, `is a ${typeof connection}, but it must be ${WAYS}`);
@@ -163,7 +166,9 @@ function serverOf({ host = 'localhost', port = DEFAULT_PORT, path, sentinels, na
   return `${host}:${port}`;
 }
 
-const isRedisUrl = (text: string): boolean => /^rediss?:\/\/./.test(text) && URL.canParse(text);
+/** ioredis throws for a "%" that begins no escape. */
+const isRedisUrl = (text: string): boolean =>
+  /^rediss?:\/\/./.test(text) && URL.canParse(text) && !/%(?![\da-f]{2})/i.test(text);
 
 /**
  * Checks options of ioredis for one primary, or for its Sentinels.

@@ -1,4 +1,5 @@
 import type { LockEngine } from '../engine/lock-engine.js';
+import { LockConfigurationError } from '../errors.js';
 import { LockEvents } from '../events.js';
 import { checkNames } from '../options/values.js';
 import type { Door, LockLog } from './door.js';
@@ -86,6 +87,10 @@ export function newLocks(options: CreateLocksOptions): { locks: OpenedLocks; eng
   checkNames(options, { ...LOCKS_OPTIONS, log: true });
   const { connection, log = STANDARD_ERROR } = options;
   checkObject('Option "log"', log);
+  for (const name of LOG_METHODS) {
+    if (typeof log[name] !== 'function')
+      throw new LockConfigurationError(`Option "log" has no method ${name}(), but it needs ${LOG_METHODS.join(', ')}.`);
+  }
   const settings = resolveLocksOptions(options);
   const events = new LockEvents();
   logEvents(events, log);
@@ -107,5 +112,6 @@ async function end(engine: LockEngine, { drainTimeoutMs }: LocksSettings, log: L
   }
 }
 
+const LOG_METHODS = ['debug', 'log', 'warn'] as const;
 const toStandardError = (line: string): void => void process.stderr.write(`distribute-lock: ${line}\n`);
 const STANDARD_ERROR: LockLog = { debug: () => undefined, log: toStandardError, warn: toStandardError };

@@ -51,7 +51,7 @@ export interface CandidacyPlan {
   readonly call: LockCall;
   readonly work: LeaderWork;
   readonly backoffMs: readonly [number, number];
-  readonly onError: (error: unknown) => void;
+  readonly onError: (error: unknown) => unknown;
 }
 
 const candidates = new WeakMap<LeaderLocks, Set<Leadership>>();
@@ -107,10 +107,15 @@ export class Leadership {
         await this.lead(lease);
       } catch (error) {
         if (isLockError(error, 'LOCK_ABORTED', 'LOCK_SHUTDOWN')) return;
-        if (!isLockError(error, 'LOCK_WAIT_TIMEOUT', 'LOCK_UNAVAILABLE')) return this.plan.onError(error);
+        if (!isLockError(error, 'LOCK_WAIT_TIMEOUT', 'LOCK_UNAVAILABLE')) return this.report(error);
         await this.pause(isLockError(error, 'LOCK_UNAVAILABLE') ? varied(1_000) : 0);
       }
     }
+  }
+
+  /** A report that fails ends neither the candidacy nor the process. */
+  private report(error: unknown): void {
+    void (async () => this.plan.onError(error))().catch(warn);
   }
 
   /** The lock is released only after the work has settled, so that two leaders never work at once. */
@@ -121,7 +126,7 @@ export class Leadership {
     try {
       if (!this.stopping.signal.aborted) await this.plan.work(term);
     } catch (error) {
-      if (!term.signal.aborted) this.plan.onError(error);
+      if (!term.signal.aborted) this.report(error);
     }
     this.term = undefined;
     await lease.release();
@@ -144,6 +149,11 @@ export class Leadership {
       signal.addEventListener('abort', end);
     });
   }
+}
+
+/** Reports an error as a warning of the process. @internal */
+export function warn(error: unknown): void {
+  process.emitWarning(error instanceof Error ? error : String(error));
 }
 
 /** The pause after that many terms in a row whose work ended or failed early, within the two bounds. @internal */

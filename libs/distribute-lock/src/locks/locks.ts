@@ -18,7 +18,7 @@ import {
 } from '../options/lock-options.js';
 import { checkNames, checkSignal, durationMs } from '../options/values.js';
 import { rejectToCaller } from '../runtime/caller-stack.js';
-import { type LeaderOptions, type LeaderWork, Leadership } from './leader.js';
+import { type LeaderOptions, type LeaderWork, Leadership, warn } from './leader.js';
 import type { Tick } from './schedule.js';
 import { claimTick, type OnceAtOptions, runsElsewhere, tickOf } from './tick.js';
 
@@ -27,6 +27,13 @@ const NO_OPTIONS: AcquireOptions = Object.freeze({});
 
 /** A term ends with its work, whatever the defaults say. */
 const LEADER_OPTIONS = { renew: true, reentrant: false, release: 'end', minHold: 0, onLost: 'signal' } as const;
+
+const LEADER_NAMES: Readonly<Record<keyof LeaderOptions, true>> = {
+  ttl: true,
+  name: true,
+  backoff: true,
+  onError: true,
+};
 
 /** Options of {@link Locks.steal}, which takes an exclusive lock without waiting. @public */
 export type StealOptions = Omit<AcquireOptions, 'kind' | 'wait' | 'fair' | 'permits' | 'weight'>;
@@ -175,20 +182,18 @@ export class Locks {
    * ```
    * @throws LockKeyError, LockConfigurationError when key or options are invalid
    */
-  lead(
-    key: string,
-    work: LeaderWork,
-    { ttl = '15s', name, backoff = ['1s', '30s'], onError }: LeaderOptions = {},
-  ): Leadership {
+  lead(key: string, work: LeaderWork, given: LeaderOptions = {}): Leadership {
     checkKey(key, `${this.door}.lead`, 'code', plainKeyFault);
     checkWork(`${this.door}.lead`, work);
-    const options = this.resolve({ ttl, wait: '24h', kind: 'exclusive', ...LEADER_OPTIONS });
-    return new Leadership(this.engine, {
-      call: { ...requestOf(key, name === undefined ? {} : { name }, options, true), leads: true },
-      work,
-      backoffMs: [durationMs('backoff', backoff[0]), durationMs('backoff', backoff[1])],
-      onError: onError ?? ((error) => process.emitWarning(error instanceof Error ? error : String(error))),
-    });
+    checkNames(given, LEADER_NAMES);
+    const { ttl = '15s', name, backoff = ['1s', '30s'], onError = warn } = given;
+    const backoffMs = [durationMs('backoff', backoff[0]), durationMs('backoff', backoff[1])] as const;
+    if (backoffMs[0] > backoffMs[1])
+      throw new LockConfigurationError('Option "backoff" has a shortest pause that is longer than the longest one.');
+    const resolved = this.resolve({ ttl, wait: '24h', kind: 'exclusive', ...LEADER_OPTIONS });
+    const options = { ...resolved, maxHoldMs: Infinity };
+    const call = { ...requestOf(key, name === undefined ? {} : { name }, options, true), leads: true };
+    return new Leadership(this.engine, { call, work, backoffMs, onError });
   }
 
   /**

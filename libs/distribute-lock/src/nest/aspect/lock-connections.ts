@@ -115,7 +115,7 @@ export class LockConnections {
     if (self === undefined) return resolveLockOptions(options, { ...beneath, ttlMs: Infinity, permits: MOST_PERMITS });
     const given = returned(instanceOptions, self, args);
     checkNames(given, LOCK_OPTIONS);
-    return resolveLockOptions({ ...options, ...given }, beneath);
+    return resolveLockOptions({ ...options, ...defined(given) }, beneath);
   }
 }
 
@@ -128,13 +128,20 @@ function checkOnce({ minHoldMs, release, reentrant }: ResolvedLockOptions): void
   );
 }
 
+/** A field that is `undefined` counts as not given. */
+const defined = (options: LockOptions): LockOptions =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+
 function returned(instanceOptions: InstanceOptions, self: object, args: readonly unknown[]): LockOptions {
+  let options: LockOptions & PromiseLike<unknown>;
   try {
-    return Reflect.apply(instanceOptions, self, [self, ...args]);
+    options = Reflect.apply(instanceOptions, self, [self, ...args]) as typeof options;
   } catch (cause) {
     throw new LockConfigurationError(
       `The function in "options" threw: ${cause instanceof Error ? cause.message : String(cause)}`,
       { cause },
     );
   }
+  if (typeof (options as typeof options | undefined)?.then !== 'function') return options;
+  throw new LockConfigurationError('The function in "options" must return the options, and no promise of them.');
 }

@@ -49,6 +49,10 @@ export function lockedMethod(method: AnyMethod, spec: LockSpec): AnyMethod {
 export function resultShape(target: object, name: string | symbol, method: AnyMethod): ResultShape {
   const form = Object.prototype.toString.call(method);
   if (form === '[object AsyncGeneratorFunction]') return 'iterable';
+  if (form === '[object GeneratorFunction]')
+    throw new LockConfigurationError(
+      `${target.constructor.name}.${String(name)} is a generator, whose body would run without its lock. Make it an async generator.`,
+    );
   const declared: unknown = Reflect.getMetadata('design:returntype', target, name);
   if (form === '[object AsyncFunction]' || declared === Promise) return 'promise';
   // Not `instanceof`, because the application may have another copy of rxjs.

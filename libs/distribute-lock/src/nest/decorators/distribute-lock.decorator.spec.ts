@@ -50,6 +50,13 @@ describe('@DistributeLock at import', () => {
     }
   });
 
+  it('rejects a generator, whose body would run without the lock', () => {
+    const values = function* (): Generator<number> {
+      yield 1;
+    };
+    expect(() => decorate({ key: 'a' }, values)).toThrow('Invoices.settle is a generator');
+  });
+
   it('rejects classes without handlers, static methods and accessors', () => {
     const lock = DistributeLock({ key: 'a' }) as (...given: unknown[]) => void;
     class Invoices {}

@@ -1,3 +1,4 @@
+import { LockConfigurationError } from '../../errors.js';
 import type { LeaderWork } from '../../locks/leader.js';
 import { type LeaderDecoratorOptions, recordLeader } from '../aspect/leader-metadata.js';
 
@@ -20,5 +21,9 @@ export type { LeaderDecoratorOptions };
 export function Leader(
   options: LeaderDecoratorOptions,
 ): <Work extends LeaderWork>(target: object, name: string | symbol, descriptor: TypedPropertyDescriptor<Work>) => void {
-  return (target, name) => recordLeader(target, name, options);
+  return (target, name) => {
+    if (typeof target === 'function')
+      throw new LockConfigurationError(`@Leader on ${target.name}.${String(name)} cannot lead, because it is static.`);
+    recordLeader(target, name, options);
+  };
 }
