@@ -125,6 +125,26 @@ describe('Callers of a semaphore in several processes', () => {
     expect(served).toEqual(['first', 'second', 'other process', 'third', 'later']);
   });
 
+  it('are served in that order although the permit of the first one is left to its ttl', async () => {
+    const { clock, here, there, served, call, hold } = queue(2);
+    const holder = await hold();
+    const options = { kind: 'semaphore', permits: 2, ttl: '30s', wait: '60s' } as const;
+    // Callers that need their whole ttl get a permit from the store only.
+    const whole = { renew: false };
+    const left = here.acquire('k', { ...options, ...whole, release: 'expire' });
+    const calls = [call('first', here, whole)];
+    await clock.pass(10);
+    await (await left).release();
+    calls.push(call('second', here, whole));
+    await clock.pass(100);
+    calls.push(call('other process', there));
+    await clock.pass(100);
+    await holder.release();
+    await clock.pass(500);
+    await Promise.all(calls);
+    expect(served).toEqual(['first', 'second', 'other process']);
+  });
+
   it('are served in that order although callers with a place have left, and a permit is kept', async () => {
     const { clock, here, there, served, call, hold } = queue(2);
     const [one, other] = [await hold(), await hold()];

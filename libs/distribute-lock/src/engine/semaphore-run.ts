@@ -96,6 +96,11 @@ export class Run extends WaitList {
     return this.closed ? 0 : Math.max(0, this.wanted - this.requested);
   }
 
+  /** A permit of the process ended without a hand-over, so it counts as a place no longer. */
+  permitEnded(): void {
+    if (this.requested > this.places) this.requested -= 1;
+  }
+
   /** Whether the newcomer has equal options, and either no other process waits before it or it may join. */
   takes(waiter: Waiter, now: number): boolean {
     return (!this.closed || this.mayJoin(now)) && this.isLike(waiter);

@@ -142,6 +142,7 @@ export class SemaphoreState extends KeyState {
   }
 
   grantEnded(): void {
+    this.firstRun?.permitEnded();
     this.requestPlaces(this.services.context.clock.now());
   }
 
