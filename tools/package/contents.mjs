@@ -5,7 +5,7 @@ import { coreEntries, entries, manifest } from './library.mjs';
 import { packedDocuments } from './packed-documents.mjs';
 
 /** The tarball without the documents and without the files that only optional entries need. */
-export const MOST_CORE_BYTES = 157_000;
+export const MOST_CORE_BYTES = 157_500;
 /** What the optional entries add to the tarball. */
 export const MOST_OPTIONAL_BYTES = 45_000;
 /** What the documents add to the tarball. */
