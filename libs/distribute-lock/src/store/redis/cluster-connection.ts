@@ -1,6 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 
 import type { Clock } from '../../runtime/clock.js';
+import { Deadline } from '../../runtime/timers.js';
 import type { Layout } from './layout.js';
 import { COMMAND_LIMIT_MS, Link } from './link.js';
 import { addressOfMember, isReady, nameOf, type RedisClient } from './redis-client.js';
@@ -128,27 +129,32 @@ export class ClusterConnection extends RedisConnection {
   protected override failed(error: unknown): void {
     const [node] = this.cluster.nodes();
     if (node === undefined) super.failed(error);
-    else void troubleOf(node).then((trouble) => (trouble ? super.failed(trouble, nameOf(node)) : super.failed(error)));
+    else
+      void this.troubleOf(node).then((trouble) =>
+        trouble ? super.failed(trouble, nameOf(node)) : super.failed(error),
+      );
+  }
+
+  /** Connects to a node once to find out its error. */
+  private async troubleOf(node: Redis): Promise<Error | undefined> {
+    let trouble: Error | undefined;
+    const once = node.duplicate({ lazyConnect: true, retryStrategy: () => null });
+    // An error without a listener is thrown. One socket may emit two errors.
+    once.on('error', (error: Error) => {
+      trouble ??= error;
+      once.stream?.once('error', () => undefined);
+    });
+    // The client waits without a limit for a server that accepts the connection and does not respond.
+    const limit = new Deadline(() => once.stream?.destroy());
+    this.timers.add(limit, COMMAND_LIMIT_MS);
+    // Not after the close, which ends the timers.
+    if (limit.isScheduled) await once.connect().catch((error: Error) => (trouble ??= error));
+    this.timers.remove(limit);
+    once.disconnect();
+    return trouble;
   }
 
   private masterOf(lockKey: string): string | undefined {
     return this.cluster.slots[slotOf(lockKey)]?.[0];
   }
-}
-
-/** Connects to a node once to find out its error. */
-async function troubleOf(node: Redis): Promise<Error | undefined> {
-  let trouble: Error | undefined;
-  const once = node.duplicate({ lazyConnect: true, retryStrategy: () => null });
-  // An error without a listener is thrown. One socket may emit two errors.
-  once.on('error', (error: Error) => {
-    trouble ??= error;
-    once.stream?.once('error', () => undefined);
-  });
-  // The client waits without a limit for a server that accepts the connection and does not respond.
-  const limit = setTimeout(() => once.stream?.destroy(), COMMAND_LIMIT_MS);
-  await once.connect().catch((error: Error) => (trouble ??= error));
-  clearTimeout(limit);
-  once.disconnect();
-  return trouble;
 }
