@@ -126,7 +126,8 @@ describe('locks.attach(), whose move is delayed', () => {
     expect(await world.owner(keys[0])).toBe(owner);
     await proxy.resume();
     const next = await there.attach(ticket, { ttl });
-    await usedBy(ticket, here);
+    // Its connection comes back after a pause.
+    await eventually(() => usedBy(ticket, here), 10_000);
     expect(next.isHeld()).toBe(true);
     await next.release();
     expect(await world.keysOf(keys[0])).toEqual([]);
@@ -141,7 +142,7 @@ describe('locks.attach(), whose move is delayed', () => {
     await proxy.resume();
     await sleep(200);
     await next.extend(ttl);
-    await usedBy(ticket, here);
+    await eventually(() => usedBy(ticket, here), 10_000);
     expect(next.isHeld()).toBe(true);
     await next.release();
     expect(await world.keysOf(keys[0])).toEqual([]);
