@@ -107,10 +107,12 @@ export class Attaching {
     const { record, lease, id } = found;
     if (record.fate === 'released') throw ticketLost('released', lease);
     const parts = this.partsOf(found, call);
-    const fault = parts.map((part) => this.entering.faultOfTicket(part.call, id)).find((each) => each !== undefined);
+    const fault = parts
+      .map((part) => this.entering.faultOfTicket(part.call, id, parts.length))
+      .find((each) => each !== undefined);
     if (fault !== undefined) throw fault;
     const grants = await this.moveAll(parts, found);
-    const late = this.entering.faultOfTicket(parts[0].call, id);
+    const late = this.entering.faultOfTicket(parts[0].call, id, parts.length);
     if (late !== undefined) {
       await this.moveBack(parts, found, since);
       throw late;
@@ -226,11 +228,13 @@ export class Attaching {
   /** Moves a key again while it has less than two thirds of its ttl left, because the other keys took long. */
   private async freshGrants(parts: readonly Part[], grants: readonly Grant[], found: FoundTicket): Promise<Grant[]> {
     let fresh = [...grants];
-    for (let rounds = 0; rounds < MOST_LATE_ANSWERS; rounds += 1) {
+    for (let rounds = 0; parts.length > 1 && rounds < MOST_LATE_ANSWERS; rounds += 1) {
       const now = this.context.clock.now();
       const isLate = ({ validUntil, ttlMs }: Grant): boolean => validUntil - now < restMs(ttlMs);
       if (!fresh.some(isLate)) return fresh;
-      fresh = await Promise.all(fresh.map(async (grant, i) => (isLate(grant) ? this.move(parts[i], found) : grant)));
+      fresh = await Promise.all(
+        fresh.map(async (grant, i) => (isLate(grant) ? this.move(parts[i], found, MOST_LATE_ANSWERS) : grant)),
+      );
     }
     const ended = fresh.some(({ validUntil }) => validUntil <= this.context.clock.now());
     if (ended) throw ticketUnavailable('attach()', TOO_LATE);
@@ -259,14 +263,17 @@ export class Attaching {
     );
   }
 
-  /** Moves one key to this process; repeats the command while its lease would begin too late, as for other grants. */
-  private async move({ call, from, to }: Part, found: FoundTicket): Promise<Grant> {
+  /**
+   * Moves one key to this process; repeats the command while its lease would begin too late, as for other grants.
+   * @param before - number of late answers before
+   */
+  private async move({ call, from, to }: Part, found: FoundTicket, before = 0): Promise<Grant> {
     const { lease } = found;
     const { clock, watchdog } = this.context;
     const { key, options } = call;
     const { ttlMs } = planOf(options);
     this.remember(from, to, ttlMs);
-    for (let late = 0; ; late += 1) {
+    for (let late = before; ; late += 1) {
       const sentAt = clock.now();
       const answer = await this.answer({ key, kind: lease.kind, ownerToken: from, to, ttlMs });
       if (answer.outcome === 'lost') {

@@ -131,8 +131,8 @@ export class Entering {
   }
 
   /** The same for a ticket, which no lease of the call chain concerns; not reported. */
-  faultOfTicket(call: LockCall, ticketHash: string): Error | undefined {
-    return this.refusal(call, 1, ticketHash);
+  faultOfTicket(call: LockCall, ticketHash: string, keys: number): Error | undefined {
+    return this.refusal(call, keys, ticketHash);
   }
 
   /** @param outer - the lease of the call chain for the key */

@@ -239,16 +239,18 @@ export class KeptKeys {
       const ttlMs = Math.max(1, Math.ceil(until - clock.now()));
       return { key, ownerToken, kind: grant.kind, ttlMs, exact: !isHeld };
     };
-    new LeavingKey(store, timers, request, left).due();
+    const { endsAt } = grant;
+    new LeavingKey(store, timers, request, () => clock.now() < Math.min(until, endsAt), left).due();
   }
 }
 
-/** Leaves a key to its ttl, and repeats the command after a passing failure until the timers are closed. */
+/** Leaves a key to its ttl, and repeats the command after a passing failure while the key is still there. */
 class LeavingKey extends Retry {
   constructor(
     private readonly store: LockStore,
     private readonly timers: Timers,
     private readonly request: () => RenewRequest,
+    private readonly isThere: () => boolean,
     private readonly left: () => void,
   ) {
     super();
@@ -266,7 +268,7 @@ class LeavingKey extends Retry {
   }
 
   private answered(answer: RenewAnswer): void {
-    if (answer instanceof Error && isPassing(answer)) this.timers.add(this, this.nextDelayMs());
+    if (answer instanceof Error && isPassing(answer) && this.isThere()) this.timers.add(this, this.nextDelayMs());
     else this.left();
   }
 }

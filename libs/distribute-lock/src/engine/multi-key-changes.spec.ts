@@ -55,6 +55,14 @@ describe('downgrade() of several keys that rejects', () => {
     await inner.release();
   });
 
+  it('rejects with the loss of the key that was deleted', async () => {
+    const { world, here } = startProcesses();
+    const lease = await acquireKeys(here, ['a', 'b']);
+    world.state.overwrite('b', undefined);
+    await expect(lease.downgrade()).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'deleted' });
+    expect(lease.isHeld()).toBe(false);
+  });
+
   it('does not stay held as a writer when the store refused one of the keys', async () => {
     const { clock, here, there } = startProcesses();
     const lease = await acquireKeys(here, ['a', 'b']);
@@ -82,7 +90,36 @@ describe('attach() of several keys', () => {
   });
 });
 
+describe('attach() of several keys, of which one ends while the others are moved', () => {
+  it('says that it has expired, and frees the others', async () => {
+    const { clock, here, there } = startProcesses();
+    const ticket = await (await acquireKeys(here, ['a', 'b'])).detach({ ttl: '10m' });
+    const delays = [290, 700];
+    there.detours.move = async (ask) => {
+      const answer = await ask();
+      const ms = delays.shift() ?? 1;
+      await new Promise<void>((resolve) => void clock.after(ms, resolve));
+      return answer;
+    };
+    const attached = attach(there, ticket, { ttlMs: 900 }).catch((error: unknown) => error);
+    await clock.pass(1_500);
+    expect(await attached).toMatchObject({ code: 'LEASE_LOST', reason: 'expired' });
+    delete there.detours.move;
+    await clock.pass(100);
+    await (await here.acquire('b')).release();
+  });
+});
+
 describe('maxKept', () => {
+  it('limits a ticket for several keys', async () => {
+    const { here, there } = startProcesses();
+    const ticket = await (await acquireKeys(there, ['a', 'b', 'c'])).detach({ ttl: '10m' });
+    const few = startProcesses({ maxKept: 1 });
+    const own = await (await acquireKeys(few.there, ['a', 'b', 'c'])).detach({ ttl: '10m' });
+    expect(await codeOf(attach(few.here, own, { minHoldMs: 1_000 }))).toBe('LOCK_UNAVAILABLE');
+    expect((await attach(here, ticket, { minHoldMs: 1_000 })).isHeld()).toBe(true);
+  });
+
   it('limits a call for several keys', async () => {
     const { here } = startProcesses({ maxKept: 1 });
     const options = { ...LOCK_DEFAULTS, minHoldMs: 1_000 };

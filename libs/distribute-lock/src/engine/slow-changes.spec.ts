@@ -159,6 +159,24 @@ describe('The time that attach() takes', () => {
   });
 });
 
+describe('attach() on a store that answers slowly', () => {
+  it('sends four commands, and begins with what they leave', async () => {
+    const { clock, here, there } = startProcesses();
+    const ticket = await (await here.acquire('k')).detach({ ttl: '10m' });
+    let moves = 0;
+    there.detours.move = async (ask) => {
+      moves += 1;
+      const answer = await ask();
+      await new Promise<void>((resolve) => void clock.after(400, resolve));
+      return answer;
+    };
+    const attached = attach(there, ticket, { ttlMs: 1_000 });
+    await clock.pass(2_000);
+    expect((await attached).isHeld()).toBe(true);
+    expect(moves).toBe(4);
+  });
+});
+
 describe('A kept key at shutdown', () => {
   it('is left to the rest of minHold, although the first command fails in passing', async () => {
     const { clock, here, there } = startProcesses();
@@ -170,6 +188,19 @@ describe('A kept key at shutdown', () => {
     await drained;
     await here.engine.close();
     expect(await codeOf(there.acquire('k'))).toBe('LOCK_CONTENDED');
+  });
+});
+
+describe('A shutdown while the store is away', () => {
+  it('does not try for longer than the key can be there', async () => {
+    const { clock, here } = startProcesses();
+    await (await here.acquire('k', { ttl: '3s', minHold: '60s' })).release();
+    here.detours.renew = away;
+    let ended = false;
+    const drained = here.engine.drain(30_000).then(() => (ended = true));
+    await clock.pass(3_500);
+    expect(ended).toBe(true);
+    await drained;
   });
 });
 

@@ -115,6 +115,7 @@ describe('connectStore', () => {
     ],
     ['options of node-redis without a server', { socket: {}, password: 'hunter2' }, 'has neither "url" nor a host'],
     ['a URL with half an escape', 'redis://:50%zz@a', 'is not a Redis URL'],
+    ['a URL with a password in no UTF-8', 'redis://:%ff@a', 'is not a Redis URL'],
     ['options of node-redis with another URL', { url: 'http://a' }, 'is not a Redis URL'],
     ['options of node-redis with half a password', { url: 'redis://:50%zz@a' }, 'is not a Redis URL'],
     [

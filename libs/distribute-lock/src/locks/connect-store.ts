@@ -10,6 +10,7 @@ import { isCluster, isRedisClient, type RedisClient } from '../store/redis/redis
 import { RedisLockStore } from '../store/redis/redis-lock-store.js';
 import type { RedisLockStoreSettings } from '../store/redis/redis-lock-store.js';
 import type { Door, LockLog } from './door.js';
+import { isDecodable } from './node-redis.js';
 import { has, settingsOfOtherClient, wrong } from './other-clients.js';
 import type { ClusterConnectionOptions } from './locks-options.js';
 
@@ -166,9 +167,9 @@ function serverOf({ host = 'localhost', port = DEFAULT_PORT, path, sentinels, na
   return `${host}:${port}`;
 }
 
-/** ioredis throws for a "%" that begins no escape. */
+/** ioredis throws for a user or a password that cannot be decoded. */
 const isRedisUrl = (text: string): boolean =>
-  /^rediss?:\/\/./.test(text) && URL.canParse(text) && !/%(?![\da-f]{2})/i.test(text);
+  /^rediss?:\/\/./.test(text) && URL.canParse(text) && isDecodable(new URL(text));
 
 /**
  * Checks options of ioredis for one primary, or for its Sentinels.

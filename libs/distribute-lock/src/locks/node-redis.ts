@@ -103,13 +103,18 @@ export function withUrl(options: NodeRedisOptions): NodeRedisOptions {
 /** Whether node-redis accepts the URL of a server. */
 export function isNodeRedisUrl(url: string): boolean {
   if (!/^rediss?:\/\/./.test(url) || !URL.canParse(url)) return false;
-  const { username, password, pathname } = new URL(url);
+  const parsed = new URL(url);
+  return isDecodable(parsed) && /^\/?\d*$/.test(parsed.pathname);
+}
+
+/** Whether each "%" of user and password begins an escape. */
+export function isDecodable({ username, password }: URL): boolean {
   try {
     decodeURIComponent(username + password);
+    return true;
   } catch {
     return false;
   }
-  return /^\/?\d*$/.test(pathname);
 }
 
 function serverOf(socket: NodeRedisSocket = {}): RedisOptions {

@@ -1,4 +1,4 @@
-import { type LeaseLossReason, LeaseLostError, LockShutdownError, LockUsageError } from '../../errors.js';
+import { isLockError, type LeaseLossReason, LeaseLostError, LockShutdownError, LockUsageError } from '../../errors.js';
 import { LONGEST_DETACHED_MS, MIN_TTL_MS } from '../../options/lock-options.js';
 import { type Duration, durationMs } from '../../options/values.js';
 import type { Clock } from '../../runtime/clock.js';
@@ -309,7 +309,7 @@ export class LeaseHandle extends Lease implements Holder {
     const changed = leases.filter((_, i) => results[i].status === 'fulfilled');
     for (const lease of changed)
       lease.endOwn({ reason: 'released', why: 'another of its keys could not be downgraded' });
-    throw changed[0]?.signal.reason ?? failed.reason;
+    throw isLockError(failed.reason, 'LEASE_LOST') ? failed.reason : (changed[0]?.signal.reason ?? failed.reason);
   }
 
   private checkDowngradable(): void {

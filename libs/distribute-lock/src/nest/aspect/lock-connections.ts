@@ -143,5 +143,6 @@ function returned(instanceOptions: InstanceOptions, self: object, args: readonly
     );
   }
   if (typeof (options as typeof options | undefined)?.then !== 'function') return options;
+  options.then(undefined, () => undefined);
   throw new LockConfigurationError('The function in "options" must return the options, and no promise of them.');
 }
