@@ -89,7 +89,7 @@ export const measuresOfTopologies = [
     promise: 'P28',
     what: 'calls for tickets notice that the server no longer accepts writes',
     file: 'store/redis/redis-tickets.ts',
-    measure: 'answer.catch((error: unknown) => connection.examine(messageOf(error)));',
+    measure: 'answer.catch((error: unknown) => connection.noticeDemotion(messageOf(error)));',
     without: 'answer.catch(() => undefined);',
     test: ['sockets/tickets', 'attach() reaches the new primary'],
   },

@@ -228,7 +228,8 @@ export class Attaching {
   /** Moves a key again while it has less than two thirds of its ttl left, because the other keys took long. */
   private async freshGrants(parts: readonly Part[], grants: readonly Grant[], found: FoundTicket): Promise<Grant[]> {
     let fresh = [...grants];
-    for (let rounds = 0; parts.length > 1 && rounds < MOST_LATE_ANSWERS; rounds += 1) {
+    if (fresh.length === 1) return fresh;
+    for (let rounds = 0; rounds < MOST_LATE_ANSWERS; rounds += 1) {
       const now = this.context.clock.now();
       const isLate = ({ validUntil, ttlMs }: Grant): boolean => validUntil - now < restMs(ttlMs);
       if (!fresh.some(isLate)) return fresh;

@@ -1,5 +1,6 @@
 import type { ClusterNode, ClusterOptions, RedisOptions } from 'ioredis';
 
+import { defined } from '../options/values.js';
 import type { ClusterSource } from '../store/redis/connection-to.js';
 
 /**
@@ -125,11 +126,6 @@ function serverOf(socket: NodeRedisSocket = {}): RedisOptions {
     ...defined({ family, connectTimeout }),
     ...(tls === true ? { tls: ofTls } : {}),
   };
-}
-
-/** The properties that have a value. */
-function defined<T extends object>(properties: T): Partial<T> {
-  return Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== undefined)) as Partial<T>;
 }
 
 const hasCredentials = ({ username, password }: NodeRedisOptions): boolean =>

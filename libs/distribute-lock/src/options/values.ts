@@ -120,6 +120,11 @@ export function checkNames(given: object, known: object, parent = ''): void {
   }
 }
 
+/** The properties that have a value: one that is `undefined` counts as not given. */
+export function defined<T extends object>(properties: T): Partial<T> {
+  return Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== undefined)) as Partial<T>;
+}
+
 /** A wrong value as a message shows it: short, and recognisable as text or not. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 40));

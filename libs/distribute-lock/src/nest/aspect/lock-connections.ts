@@ -11,7 +11,7 @@ import {
   type ResolvedLockOptions,
   resolveLockOptions,
 } from '../../options/lock-options.js';
-import { checkNames } from '../../options/values.js';
+import { checkNames, defined } from '../../options/values.js';
 import { DEFAULT_CONNECTION } from '../../locks/default-connection.js';
 import { oncePerMinute } from '../../locks/once-per-minute.js';
 import type { CronTicks } from './cron-ticks.js';
@@ -127,10 +127,6 @@ function checkOnce({ minHoldMs, release, reentrant }: ResolvedLockOptions): void
     `Option "once" cannot be combined with "${refused}", of the decorator, its preset or the defaults of the module: the tick alone decides which call runs.`,
   );
 }
-
-/** A field that is `undefined` counts as not given. */
-const defined = (options: LockOptions): LockOptions =>
-  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 
 function returned(instanceOptions: InstanceOptions, self: object, args: readonly unknown[]): LockOptions {
   let options: LockOptions & PromiseLike<unknown>;

@@ -246,7 +246,7 @@ export class CommandBatch {
       this.settle(call);
       for (const command of call.commands) this.start([command]);
     } else {
-      this.connection.examine(messageOf(error));
+      this.connection.noticeDemotion(messageOf(error));
       this.reject(call, storeError(error, this.connection.serverOf(call.commands[0].lockKey)));
     }
   }
@@ -260,7 +260,7 @@ export class CommandBatch {
   }
 
   private refused(text: string, lockKey: string): Error {
-    this.connection.examine(text);
+    this.connection.noticeDemotion(text);
     return answerError(text, this.connection.serverOf(lockKey));
   }
 

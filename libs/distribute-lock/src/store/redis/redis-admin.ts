@@ -87,7 +87,7 @@ export class RedisAdmin {
 
   private inTime<T>(lockKey: string, answer: Promise<T>): Promise<T> {
     void this.connection.linkOf(lockKey)?.track(answer);
-    answer.catch((error: unknown) => this.connection.examine(messageOf(error)));
+    answer.catch((error: unknown) => this.connection.noticeDemotion(messageOf(error)));
     return inTime(answer, ANSWER_LIMIT_MS, this.clock);
   }
 }

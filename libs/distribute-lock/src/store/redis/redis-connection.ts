@@ -152,8 +152,8 @@ export class RedisConnection implements LinkListener {
     this.link?.close();
   }
 
-  /** Examines the error of a command. */
-  examine(text: string): void {
+  /** @param text - the error of a command */
+  noticeDemotion(text: string): void {
     if (isDemotion(text)) this.demoted();
   }
 

@@ -47,7 +47,7 @@ export class RedisTickets implements LeaseTickets {
     await connection.whenReady(COMMAND_LIMIT_MS, name);
     const answer = send(connection);
     void connection.linkOf(name)?.track(answer);
-    answer.catch((error: unknown) => connection.examine(messageOf(error)));
+    answer.catch((error: unknown) => connection.noticeDemotion(messageOf(error)));
     return inTime(answer, COMMAND_LIMIT_MS, connection.clock).catch((error: unknown) => {
       throw storeError(error, connection.serverOf(name));
     });
