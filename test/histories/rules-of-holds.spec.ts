@@ -134,6 +134,16 @@ describe('The rule of the fenced register', () => {
 
 describe('The rule of leases', () => {
   const short = { ...held, ttl: 2_000 };
+  const downgraded = {
+    kind: 'write',
+    called: 0,
+    granted: 10,
+    ttl: 2_000,
+    until: 1_978,
+    renew: false,
+    downgraded: 100,
+    released: 300,
+  } as const;
 
   it('reports a lease that is proven for longer than its ttl', () => {
     expect(
@@ -187,16 +197,7 @@ describe('The rule of leases', () => {
     const history = (until: number) =>
       made().operation(
         'a',
-        {
-          kind: 'write',
-          called: 0,
-          granted: 10,
-          ttl: 2_000,
-          until: 1_978,
-          renew: false,
-          downgraded: 100,
-          released: 300,
-        },
+        downgraded,
         { type: 'downgraded', at: 150, code: 'ok' },
         { type: 'proven', at: 160, until: 180 },
         { type: 'proven', at: 170, until },
@@ -209,16 +210,7 @@ describe('The rule of leases', () => {
     const history = (until: number) =>
       made().operation(
         'a',
-        {
-          kind: 'write',
-          called: 0,
-          granted: 10,
-          ttl: 2_000,
-          until: 1_978,
-          renew: false,
-          downgraded: 100,
-          released: 300,
-        },
+        downgraded,
         { type: 'extend', at: 110, ttlMs: 4_000 },
         { type: 'downgraded', at: 150, code: 'ok' },
         { type: 'proven', at: 150, until: 2_100 },

@@ -53,18 +53,17 @@ describe('The sockets to servers that do not respond', () => {
 
   it('are closed with a store that subscribes (Cluster)', async () => {
     const { servers, ports, open } = await startCluster();
-    // Each begins at a random node.
-    const stores = Array.from({ length: 12 }, open);
-    await Promise.all(stores.map((store) => store.connect()));
-    const [mute] = servers;
-    mute.pause();
+    const store = open();
+    await store.connect();
+    for (const server of servers) server.pause();
+    const before = socketsTo(ports);
     const listener = { message: () => undefined, resubscribed: () => undefined };
-    const opened = stores.map((store) => store.subscribe(newProcessId(), listener).catch(() => undefined));
-    await sleep(300);
-    await Promise.all(stores.map((store) => store.close()));
+    const opened = store.subscribe(newProcessId(), listener).catch(() => undefined);
+    await eventually(() => expect(socketsTo(ports)).toBeGreaterThan(before));
+    await store.close();
     await noneTo(ports);
-    mute.resume();
-    await Promise.all(opened);
+    for (const server of servers) server.resume();
+    await opened;
   });
 
   it('are closed with the watches of Sentinels', async () => {

@@ -70,3 +70,13 @@ export function twoProcesses() {
   const world = new ManualWorld(clock);
   return { clock, world, here: world.process(), there: world.process() };
 }
+
+/** The types of the events that the process has emitted, in order. */
+export const typesOf = ({ events }: ManualProcess): string[] => events.map(({ type }) => type);
+
+/** The code of the error with which a call ends, or `resolved`. */
+export const codeOf = (call: Promise<unknown>): Promise<string> =>
+  call.then(
+    () => 'resolved',
+    (error: { code: string }) => error.code,
+  );

@@ -1,15 +1,8 @@
 import { LateAnswers } from '../../../../test/support/held-up-store.js';
-import type { ManualProcess } from '../../../../test/support/manual-world.js';
+import { codeOf, typesOf } from '../../../../test/support/manual-world.js';
 import { acquireKeys, attach, refuse, startProcesses } from '../../../../test/support/ticket-world.js';
 import { LOCK_DEFAULTS } from '../options/lock-options.js';
 import { runHolding } from './lease/held-leases.js';
-
-const typesOf = ({ events }: ManualProcess): string[] => events.map(({ type }) => type);
-const codeOf = (made: Promise<unknown>): Promise<string> =>
-  made.then(
-    () => 'resolved',
-    (error: { code: string }) => error.code,
-  );
 
 describe('detach() of several keys, of which a later one is lost while the record is written', () => {
   const loseSecond = async (move?: typeof refuse) => {

@@ -1,18 +1,11 @@
 import { LateAnswers } from '../../../../test/support/held-up-store.js';
-import type { ManualProcess } from '../../../../test/support/manual-world.js';
+import { codeOf, typesOf } from '../../../../test/support/manual-world.js';
 import { attach, away, startProcesses } from '../../../../test/support/ticket-world.js';
 import { LOCK_DEFAULTS } from '../options/lock-options.js';
 import { throwIfLost } from './lease/loss.js';
 
-const typesOf = ({ events }: ManualProcess): string[] => events.map(({ type }) => type);
-const codeOf = (made: Promise<unknown>): Promise<string> =>
-  made.then(
-    () => 'resolved',
-    (error: { code: string }) => error.code,
-  );
-
 describe('attach() whose signal aborts, and which cannot give the lease back', () => {
-  it('can be repeated', async () => {
+  const failed = async () => {
     const { clock, here, there } = startProcesses();
     const ticket = await (await here.acquire('k')).detach({ ttl: '10m' });
     const leaves = new AbortController();
@@ -25,23 +18,17 @@ describe('attach() whose signal aborts, and which cannot give the lease back', (
     const call = { options: LOCK_DEFAULTS, scoped: false, signal: leaves.signal };
     expect(await codeOf(there.engine.attach(ticket, call))).toBe('LOCK_ABORTED');
     delete there.detours.move;
+    return { clock, here, there, ticket };
+  };
+
+  it('can be repeated', async () => {
+    const { clock, there, ticket } = await failed();
     await clock.pass(3_000);
     expect((await attach(there, ticket)).isHeld()).toBe(true);
   });
 
   it('can be cancelled', async () => {
-    const { clock, here, there } = startProcesses();
-    const ticket = await (await here.acquire('k')).detach({ ttl: '10m' });
-    const leaves = new AbortController();
-    there.detours.move = async (ask) => {
-      const answer = await ask();
-      there.detours.move = away;
-      leaves.abort();
-      return answer;
-    };
-    const call = { options: LOCK_DEFAULTS, scoped: false, signal: leaves.signal };
-    expect(await codeOf(there.engine.attach(ticket, call))).toBe('LOCK_ABORTED');
-    delete there.detours.move;
+    const { clock, here, there, ticket } = await failed();
     await there.engine.cancel(ticket);
     await clock.pass(2_000);
     await (await here.acquire('k')).release();
