@@ -1,21 +1,35 @@
 #!/usr/bin/env node
 /**
- * Prints "passed failed" from the output of `jest --json --outputFile`. A skipped test counts as failed, and a run
- * without tests too.
+ * Reads the output of `jest --json --outputFile`. The first line is "passed failed": a skipped test counts as failed, and
+ * a run without tests too. Each further line names a test, or a file of tests, that failed.
  */
 import { readFileSync } from 'node:fs';
+import { relative } from 'node:path';
 
-const [passed, failed] = count(process.argv[2]);
-console.log(`${passed} ${failed}`);
+const report = read(process.argv[2]);
+console.log(count(report).join(' '));
+for (const name of failures(report)) console.log(name);
 
-function count(file) {
-  let report;
+function read(file) {
   try {
-    report = JSON.parse(readFileSync(file, 'utf8'));
+    return JSON.parse(readFileSync(file, 'utf8'));
   } catch {
-    return [0, 1];
+    return undefined;
   }
+}
+
+function count(report) {
+  if (report === undefined) return [0, 1];
   const suites = report.numRuntimeErrorTestSuites;
   const failures = report.numFailedTests + report.numPendingTests + report.numTodoTests + suites;
   return [report.numPassedTests, report.numPassedTests === 0 ? Math.max(1, failures) : failures];
+}
+
+function failures(report) {
+  return (report?.testResults ?? []).flatMap(({ name, status, assertionResults }) => {
+    const file = relative('.', name);
+    const failed = assertionResults.filter((test) => test.status !== 'passed');
+    if (failed.length === 0) return status === 'passed' ? [] : [file];
+    return failed.map(({ fullName }) => `${file}: ${fullName}`);
+  });
 }

@@ -7,10 +7,11 @@ const NAME = 'main';
 const QUORUM = '2';
 const SENTINELS = 3;
 /**
- * A Sentinel probes a primary once a second, also a new one. So a limit of 1 s for `down-after-milliseconds` would
- * sometimes give up a new primary at once.
+ * A Sentinel probes a primary once a second, also a new one. So a limit of 1 s would sometimes give up a new primary at
+ * once.
  */
-const SETTINGS = { 'down-after-milliseconds': '1500', 'failover-timeout': '1500', 'parallel-syncs': '5' };
+const DOWN_AFTER_MS = 1_500;
+const SETTINGS = { 'failover-timeout': '1500', 'parallel-syncs': '5' };
 const FORMS_WITHIN_MS = 15_000;
 const HEALS_WITHIN_MS = 25_000;
 /** A failover takes the time above, plus an election and the connection of a replica. */
@@ -32,17 +33,19 @@ export interface SentinelTopologyOptions {
   readonly replicas?: number;
   /** Settings of the primary and its replicas, as in redis.conf. */
   readonly config?: Readonly<Record<string, string>>;
+  /** How long a server may be silent before the Sentinels consider it dead. @defaultValue 1500 */
+  readonly downAfterMs?: number;
 }
 
 /** Starts a primary, its replicas, and three Sentinels that know each other; all end with the spec file. */
 export async function startSentinelTopology(options: SentinelTopologyOptions = {}): Promise<SentinelTopology> {
-  const { replicas = 2, config = {} } = options;
+  const { replicas = 2, config = {}, downAfterMs = DOWN_AFTER_MS } = options;
   const [servers, sentinels] = await Promise.all([
     startPrimaries(1 + replicas, { config: { ...REPLICA, ...config } }),
     Promise.all(Array.from({ length: SENTINELS }, () => startRedisServer({ sentinel: true }))),
   ]);
   const topology = new SentinelTopology(servers, sentinels);
-  await topology.form();
+  await topology.form({ ...SETTINGS, 'down-after-milliseconds': String(downAfterMs) });
   return topology;
 }
 
@@ -72,7 +75,7 @@ export class SentinelTopology {
   }
 
   /** @internal */
-  async form(): Promise<void> {
+  async form(settings: Readonly<Record<string, string>>): Promise<void> {
     const { primary } = this;
     for (const replica of this.replicas) {
       await replica.run((redis) => redis.replicaof('127.0.0.1', primary.port));
@@ -81,7 +84,7 @@ export class SentinelTopology {
     for (const sentinel of this.sentinels) {
       await sentinel.run(async (redis) => {
         await redis.call('SENTINEL', 'MONITOR', NAME, '127.0.0.1', String(primary.port), QUORUM);
-        await redis.call('SENTINEL', 'SET', NAME, ...Object.entries(SETTINGS).flat());
+        await redis.call('SENTINEL', 'SET', NAME, ...Object.entries(settings).flat());
       });
     }
     await eventually(() => this.watched(), FORMS_WITHIN_MS);
@@ -89,7 +92,7 @@ export class SentinelTopology {
 
   /** Resolves when the replicas have all writes of the primary. */
   async inStep(): Promise<void> {
-    await eventually(() => this.replicasOnline(), FORMS_WITHIN_MS);
+    await eventually(() => this.replicated(), FORMS_WITHIN_MS);
   }
 
   /** Resolves with the new primary after a failover. `begin` causes it; by default it kills the old primary. */
@@ -147,7 +150,7 @@ export class SentinelTopology {
     await eventually(async () => {
       // On a busy machine Sentinel may consider a slow primary dead, and fail over once more.
       await this.ask();
-      await this.replicasOnline();
+      await this.replicated();
       await this.watched();
     }, HEALS_WITHIN_MS);
   }
@@ -159,7 +162,7 @@ export class SentinelTopology {
   }
 
   /** Uses a separate connection, because Sentinel closes those of a server that it promotes. */
-  private async replicasOnline(): Promise<void> {
+  private async replicated(): Promise<void> {
     const facts = await this.primary.run((redis) => redis.info('replication'));
     const states = [...facts.matchAll(/state=online/g)];
     if (states.length !== this.replicas.length) throw new Error(`${states.length} replicas are in sync`);
@@ -167,6 +170,7 @@ export class SentinelTopology {
       // "online" for the primary while it still loads the data that it received.
       const own = await replica.run((redis) => redis.info('replication'));
       if (!own.includes('master_link_status:up')) throw new Error('A replica has not loaded the data of its primary');
+      if (offsetIn(own, 'slave') < offsetIn(facts, 'master')) throw new Error('A replica lacks writes of its primary');
     }
   }
 
@@ -226,6 +230,11 @@ export class SentinelTopology {
 async function replicasOf(sentinel: RedisServer): Promise<Map<string, string>[]> {
   const replicas = await sentinel.run((redis) => redis.call('SENTINEL', 'REPLICAS', NAME));
   return (replicas as unknown[]).map(factsOf);
+}
+
+/** The position in the stream of writes, from `INFO replication`. */
+function offsetIn(facts: string, role: 'master' | 'slave'): number {
+  return Number(new RegExp(`${role}_repl_offset:(\\d+)`).exec(facts)![1]);
 }
 
 function factsOf(reply: unknown): Map<string, string> {

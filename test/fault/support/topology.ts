@@ -11,6 +11,11 @@ const HOST = '127.0.0.1';
 /** A replica of a Cluster gives up a requested failover after 5 s. */
 const GIVEN_UP_MS = 6_000;
 const SWITCHES_WITHIN_MS = 20_000;
+/**
+ * Each failover of a row is a request. A primary of a busy machine that the Sentinels consider dead is replaced while it
+ * still accepts writes, and these are lost.
+ */
+const DOWN_AFTER_MS = 60_000;
 
 /** The port of a server, or of the proxy in front of it. */
 export interface Way {
@@ -74,7 +79,7 @@ function natMap(servers: readonly RedisServer[], ways: readonly Way[]) {
 }
 
 export const sentinel: StartTopology = async (config = {}) => {
-  const topology = await startSentinelTopology({ replicas: 1, config });
+  const topology = await startSentinelTopology({ replicas: 1, config, downAfterMs: DOWN_AFTER_MS });
   const { servers } = topology;
   return {
     servers,
