@@ -6,9 +6,9 @@
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 
-const report = read(process.argv[2]);
-console.log(count(report).join(' '));
-for (const name of failures(report)) console.log(name);
+const results = read(process.argv[2]);
+console.log(count(results).join(' '));
+for (const name of namesOfFailed(results)) console.log(name);
 
 function read(file) {
   try {
@@ -21,11 +21,11 @@ function read(file) {
 function count(report) {
   if (report === undefined) return [0, 1];
   const suites = report.numRuntimeErrorTestSuites;
-  const failures = report.numFailedTests + report.numPendingTests + report.numTodoTests + suites;
-  return [report.numPassedTests, report.numPassedTests === 0 ? Math.max(1, failures) : failures];
+  const missed = report.numFailedTests + report.numPendingTests + report.numTodoTests + suites;
+  return [report.numPassedTests, report.numPassedTests === 0 ? Math.max(1, missed) : missed];
 }
 
-function failures(report) {
+function namesOfFailed(report) {
   return (report?.testResults ?? []).flatMap(({ name, status, assertionResults }) => {
     const file = relative('.', name);
     const failed = assertionResults.filter((test) => test.status !== 'passed');

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { Redis } from 'ioredis';
 
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
@@ -7,6 +9,7 @@ import { type FaultProxy, startFaultProxy } from '../support/proxy/fault-proxy.j
 import { startRedisServer } from '../support/redis-server.js';
 import { expectBelow } from './support/bound.js';
 import { locksOn, PREFIX, type Locks } from './support/lock-engine.js';
+import { beginLongScript } from './support/long-script.js';
 import { monotonicMs } from '../support/monotonic.js';
 import { outcome } from './support/outcome.js';
 import { useLockWorld } from './support/use-lock-world.js';
@@ -118,13 +121,11 @@ describe('P5: acquire retries inside the wait when a failure is temporary:', () 
   it('BUSY, while another client runs a long script', async () => {
     const locks = world.locks();
     await locks.engine.connect();
-    await world.client.config('SET', 'lua-time-limit', '50');
-    const other = world.client.duplicate();
-    const busy = other.eval('while true do end', 0).catch((error: Error) => error.message);
-    setTimeout(() => void world.client.script('KILL'), 400);
-    expect(await outcome(locks, world.newKey(), { wait: 5_000 })).toMatchObject({ code: 'granted' });
-    expect(await busy).toContain('killed');
-    other.disconnect();
+    const kill = await beginLongScript(world.client);
+    const acquired = outcome(locks, world.newKey(), { wait: 5_000 });
+    await sleep(400);
+    expect(await kill()).toContain('killed');
+    expect(await acquired).toMatchObject({ code: 'granted' });
   });
 });
 

@@ -11,6 +11,9 @@ import { startSentinelTopology } from '../support/redis-sentinels.js';
 /** P13: the library closes what it has opened. */
 const CLOSED_WITHIN_MS = 1_000;
 
+/** Their requests to the nodes are at different points when they close. */
+const STORES = 10;
+
 /** Open sockets of this process to these ports. */
 function socketsTo(ports: readonly number[]): number {
   const { _getActiveHandles: handles } = process as unknown as { _getActiveHandles(): Partial<Socket>[] };
@@ -34,18 +37,20 @@ async function startCluster() {
 describe('The sockets to servers that do not respond', () => {
   it('do not become more with time, and are closed with the store (Cluster)', async () => {
     const { servers, ports, open } = await startCluster();
-    const store = open();
-    await store.connect();
+    const stores = Array.from({ length: STORES }, open);
+    for (const store of stores) await store.connect();
     for (const server of servers) server.pause();
     const processId = newProcessId();
     const counts: number[] = [];
     for (let call = 0; call < 25; call += 1) {
-      const name = { key: `key-${call % 7}`, ownerToken: `${processId}:${call}` };
-      void store.acquire({ ...name, ttlMs: 1_000, wait: false, block: 1 }).then(undefined, () => undefined);
+      for (const [i, store] of stores.entries()) {
+        const name = { key: `key-${call % 7}`, ownerToken: `${processId}:${i}${call}` };
+        void store.acquire({ ...name, ttlMs: 1_000, wait: false, block: 1 }).then(undefined, () => undefined);
+      }
       await sleep(1_000);
       counts.push(socketsTo(ports));
     }
-    await store.close();
+    await Promise.all(stores.map((store) => store.close()));
     await noneTo(ports);
     for (const server of servers) server.resume();
     expect(Math.max(...counts.slice(-5))).toBeLessThanOrEqual(Math.max(...counts.slice(0, 10)));

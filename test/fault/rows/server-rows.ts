@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Redis } from 'ioredis';
-
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import { eventually } from '../../support/eventually.js';
 import { expectBelow } from '../support/bound.js';
+import { beginLongScript } from '../support/long-script.js';
 import { PREFIX } from '../support/lock-engine.js';
 import { monotonicMs } from '../../support/monotonic.js';
 import type { TopologyWorld } from '../support/use-topology.js';
@@ -29,17 +28,6 @@ async function complete(world: TopologyWorld, key: string): Promise<void> {
     const there = await world.onHomes(key, (redis) => redis.exists(PREFIX + key));
     expect(there).toEqual(there.map(() => 1));
   });
-}
-
-/** Keeps the server busy for 500 ms with a script, and kills the script. */
-async function keepBusy(redis: Redis): Promise<string> {
-  await redis.config('SET', 'lua-time-limit', '50');
-  const other = redis.duplicate();
-  const ended = other.eval('while true do end', 0).catch(String);
-  await sleep(500);
-  await redis.script('KILL');
-  other.disconnect();
-  return String(await ended);
 }
 
 /** The "Server" rows of the fault matrix about lost and kept data. */
@@ -193,11 +181,11 @@ export function describeServerRows(world: TopologyWorld): void {
     const locks = world.locks();
     const key = world.newKey();
     await locks.engine.connect();
-    const busy = world.onHomes(key, keepBusy);
-    await sleep(100);
+    const kills = await world.onHomes(key, beginLongScript);
     const acquired = outcome(locks, key, { wait: '10s' });
+    await sleep(400);
+    for (const ended of await Promise.all(kills.map((kill) => kill()))) expect(ended).toContain('killed');
     expect(await acquired).toMatchObject({ code: 'granted' });
-    for (const ended of await busy) expect(ended).toContain('killed');
   });
 
   it('MISCONF, because a snapshot failed, is waited for, and is reported to a call that does not wait', async () => {

@@ -17,10 +17,13 @@ export class ClusterConnection extends RedisConnection {
   override readonly clustered = true;
   /** Links by `host:port`, the name that the client gives to a node. */
   private readonly links = new Map<string, Link>();
+  /** Connections to nodes for one request: the client opens them to read which node serves which slots. */
+  private readonly copies = new Set<Redis>();
   /** Counts lost nodes: after such a loss the client resends commands in flight, so their answers are ambiguous. */
   private readonly onClose = (): void => void (this.epoch += 1);
   private readonly onNode = (node: Redis): void => {
     this.countMasters();
+    this.trackCopies(node);
     node.on('close', this.onClose);
     const { clock, timers } = this;
     this.links.set(nameOf(node), new Link(node, { clock, timers, listener: this }));
@@ -68,6 +71,16 @@ export class ClusterConnection extends RedisConnection {
       .on('refresh', this.onRefresh);
   }
 
+  /** The client closes its copies only when their request has timed out, also after it was closed itself. */
+  private trackCopies(node: Redis): void {
+    const duplicate = node.duplicate.bind(node);
+    node.duplicate = (options) => {
+      const copy = duplicate(options);
+      this.copies.add(copy.once('end', () => this.copies.delete(copy)));
+      return copy;
+    };
+  }
+
   private countMasters(): void {
     this.sharded = this.cluster.nodes('master').length >= SHARDED_FROM;
   }
@@ -105,6 +118,7 @@ export class ClusterConnection extends RedisConnection {
     this.cluster.off('node error', this.onNodeError).off('refresh', this.onRefresh);
     for (const { client } of this.links.values()) client.off('close', this.onClose);
     for (const link of this.links.values()) link.end();
+    for (const copy of this.copies) copy.disconnect();
     super.close();
   }
 
