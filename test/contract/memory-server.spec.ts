@@ -131,7 +131,7 @@ describe('MemoryServer', () => {
 
   beforeAll(async () => {
     redis = new Redis((await startRedisServer()).url);
-    runInRedis = await runnerIn(redis, {}, KEYS);
+    runInRedis = await runnerIn(redis, {});
   });
 
   afterAll(() => redis.quit());

@@ -4,11 +4,10 @@ import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys
 import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { Duration } from '../../libs/distribute-lock/src/options/values.js';
 import { eventually } from '../support/eventually.js';
-import type { FaultProxy } from '../support/proxy/fault-proxy.js';
 import { expectBelow } from './support/bound.js';
 import { PREFIX, type Locks } from './support/lock-engine.js';
 import { monotonicMs } from '../support/monotonic.js';
-import { useQuorumWorld, type QuorumWorld } from './support/use-quorum-world.js';
+import { connectedToAll, useQuorumWorld, type QuorumWorld } from './support/use-quorum-world.js';
 
 const SLACK_MS = 250;
 const NETWORK_BACK_MS = 2_000;
@@ -104,8 +103,10 @@ describe('P4 on a quorum: lost votes', () => {
 
   it('on a minority have no effect when another vote arrived late', async () => {
     const proxies = await world.proxies();
-    const locks = open(proxies.map(({ url }) => url));
-    await (await locks.acquire(world.newKey(), { wait: '5s' })).release();
+    const locks = await connectedToAll(
+      world,
+      proxies.map(({ url }) => url),
+    );
     for (const node of [1, 2]) proxies[node].hold();
     const lease = await locks.acquire(world.newKey(), { ttl: '20s' });
     expect(await world.taken(lease.key)).toBe(3);
@@ -188,20 +189,14 @@ describe('P4 on a quorum: votes that arrive later', () => {
 describe('P6 on a quorum: a majority that does not respond', () => {
   const world = useQuorumWorld();
 
-  /** A majority is enough to be connected, but these tests need a command on each node. */
-  async function connectedToAll(proxies: readonly FaultProxy[]): Promise<Locks> {
-    const locks = world.locks(proxies.map(({ url }) => url));
-    const lease = await locks.acquire(world.newKey(), { wait: '5s' });
-    await eventually(async () => expect(await world.taken(lease.key)).toBe(5));
-    await lease.release();
-    return locks;
-  }
-
   it.each(['toClient', 'toServer'] as const)(
     '%s leaves no key behind on the nodes that replied too late',
     async (way) => {
       const proxies = await world.proxies();
-      const locks = await connectedToAll(proxies);
+      const locks = await connectedToAll(
+        world,
+        proxies.map(({ url }) => url),
+      );
       const key = world.newKey();
       for (const node of [0, 2, 3]) proxies[node].hold(way);
       await expect(locks.acquire(key, { ttl: '30s' })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
@@ -217,7 +212,10 @@ describe('P6 on a quorum: a majority that does not respond', () => {
   it('leaves no key behind when the connections broke before the undo', async () => {
     const nodes = [0, 2, 3];
     const proxies = await world.proxies();
-    const locks = await connectedToAll(proxies);
+    const locks = await connectedToAll(
+      world,
+      proxies.map(({ url }) => url),
+    );
     const key = world.newKey();
     for (const node of nodes) proxies[node].hold('toClient');
     const acquired = expect(locks.acquire(key, { ttl: '30s' })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
@@ -236,7 +234,10 @@ describe('P6 on a quorum: a majority that does not respond', () => {
 
   it('leaves no key behind when its caller left before the votes arrived', async () => {
     const proxies = await world.proxies();
-    const locks = await connectedToAll(proxies);
+    const locks = await connectedToAll(
+      world,
+      proxies.map(({ url }) => url),
+    );
     const key = world.newKey();
     for (const proxy of proxies) proxy.hold('toClient');
     const abort = new AbortController();

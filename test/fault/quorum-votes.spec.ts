@@ -7,7 +7,7 @@ import { startRedisServer } from '../support/redis-server.js';
 import { expectBelow } from './support/bound.js';
 import { PREFIX, type Locks } from './support/lock-engine.js';
 import { monotonicMs } from '../support/monotonic.js';
-import { useQuorumWorld } from './support/use-quorum-world.js';
+import { connectedToAll, useQuorumWorld } from './support/use-quorum-world.js';
 
 const GRANT_MS = 2_000;
 const REFUSAL_MS = 3_000;
@@ -74,9 +74,10 @@ describe('A quorum grants by majority', () => {
 
   it('and to a caller whose replies were lost, once it asks again', async () => {
     const proxies = await world.proxies();
-    const locks = world.locks(proxies.map(({ url }) => url));
-    await locks.engine.connect();
-    await (await locks.acquire(world.newKey(), { wait: 1_000 })).release();
+    const locks = await connectedToAll(
+      world,
+      proxies.map(({ url }) => url),
+    );
     const swallowed = proxies.slice(0, 3).map((proxy) => proxy.swallowNextReply(/evalsha/i));
     const startedAt = monotonicMs();
     const lease = await locks.acquire(world.newKey(), { wait: '5s' });
@@ -92,8 +93,10 @@ describe('A quorum whose nodes are slow', () => {
 
   it('refuses callers that cannot wait for them, with a short ttl, and grants to others', async () => {
     const proxies = await world.proxies();
-    const locks = world.locks(proxies.map(({ url }) => url));
-    await (await locks.acquire(world.newKey(), { wait: 1_000 })).release();
+    const locks = await connectedToAll(
+      world,
+      proxies.map(({ url }) => url),
+    );
     for (const proxy of proxies) proxy.delay(50);
     const { message } = await unavailable(locks, world.newKey(), { ttl: 500 });
     expect(message).toContain('did not respond within 50 ms');
@@ -104,8 +107,10 @@ describe('A quorum whose nodes are slow', () => {
 
   it('is not mistaken for a lock with a holder, when the nodes vote and then stop responding', async () => {
     const proxies = await world.proxies();
-    const locks = world.locks(proxies.map(({ url }) => url));
-    await (await locks.acquire(world.newKey(), { wait: 1_000 })).release();
+    const locks = await connectedToAll(
+      world,
+      proxies.map(({ url }) => url),
+    );
     for (const proxy of proxies) proxy.hold('toClient');
     const key = world.newKey();
     const refused = unavailable(locks, key, { ttl: '30s' });
@@ -127,8 +132,7 @@ describe('P16: a quorum with one dead and one unresponsive node', () => {
   const world = useQuorumWorld();
   let connected: Locks;
   beforeAll(async () => {
-    connected = world.locks();
-    await connected.engine.connect();
+    connected = await connectedToAll(world);
     await world.servers[0].kill();
     world.servers[1].pause();
   });

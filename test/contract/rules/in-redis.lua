@@ -3,7 +3,7 @@
 -- ends for Redis at `base + left * SCALE + SLACK`: it exists while `left` is 0. An end that a command places in the past
 -- has no SLACK.
 local SCALE, SLACK = 100000, 50000
-local sequence, names, messages = cjson.decode(ARGV[1]), cjson.decode(ARGV[2]), {}
+local sequence, messages = cjson.decode(ARGV[1]), {}
 local nowMs, receivers = sequence.startMs, {}
 local clock = redis.call('TIME')
 local base = clock[1] * 1000 + math.floor(clock[2] / 1000)
@@ -16,7 +16,7 @@ local function realTtl(ms) return tonumber(ms) > 0 and text(ms * SCALE + SLACK) 
 
 -- Each key ends `ms` earlier in virtual time.
 local function pass(ms)
-  for _, key in ipairs(names) do
+  for _, key in ipairs(redis.call('KEYS', '*')) do
     local ends = redis.call('PEXPIRETIME', key)
     if ends >= 0 then redis.call('PEXPIREAT', key, realEnd(leftAt(ends) - ms, 0)) end
   end
@@ -67,14 +67,13 @@ local function withoutWords(line)
 end
 
 local function dump()
-  local parts = {}
-  for _, key in ipairs(names) do
-    local kind = redis.call('TYPE', key).ok
-    if kind ~= 'none' then
-      local content = kind == 'zset' and redis.call('ZRANGE', key, 0, -1, 'WITHSCORES') or redis.call('GET', key)
-      local ends = redis.call('PEXPIRETIME', key)
-      parts[#parts + 1] = key .. ' ' .. shown(content) .. ' for ' .. (ends < 0 and ends or leftAt(ends))
-    end
+  local names, parts = redis.call('KEYS', '*'), {}
+  table.sort(names)
+  for i, key in ipairs(names) do
+    local isSet = redis.call('TYPE', key).ok == 'zset'
+    local content = isSet and redis.call('ZRANGE', key, 0, -1, 'WITHSCORES') or redis.call('GET', key)
+    local ends = redis.call('PEXPIRETIME', key)
+    parts[i] = key .. ' ' .. shown(content) .. ' for ' .. (ends < 0 and ends or leftAt(ends))
   end
   return table.concat(parts, '\n')
 end
@@ -86,7 +85,7 @@ local function run(step)
   return withoutWords(shown(reply) .. ' | ' .. table.concat(messages, ' | '))
 end
 
-redis.call('DEL', unpack(names))
+redis.call('FLUSHDB')
 local lines = {}
 for number, step in ipairs(sequence.steps) do
   local line = ''
@@ -102,5 +101,5 @@ for number, step in ipairs(sequence.steps) do
   end
   lines[number] = line .. '\n' .. (number % sequence.dumpEvery == 0 and dump() or '')
 end
-redis.call('DEL', unpack(names))
+redis.call('FLUSHDB')
 return lines

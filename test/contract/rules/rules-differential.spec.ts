@@ -10,7 +10,7 @@ import { Random } from '../../simulation/random.js';
 import { startRedisServer } from '../../support/redis-server.js';
 import { runsOf } from '../../support/runs.js';
 import { runInMemory, runnerIn, type Sequence } from './sequences.js';
-import { keysOfSteps, Steps, type Step } from './steps.js';
+import { Steps, type Step } from './steps.js';
 
 const { numRuns: SEQUENCES, seed = Date.now() % 1e9 } = runsOf(
   'the scripts and the rules in memory',
@@ -31,7 +31,7 @@ type Layout = keyof typeof LAYOUTS;
 
 const load = (redis: Redis, layout: Layout) => {
   const texts = SCRIPTS.map((script) => [script.name, (layout === 'onePrimary' ? script : script[layout]).lua]);
-  return runnerIn(redis, Object.fromEntries(texts), keysOfSteps());
+  return runnerIn(redis, Object.fromEntries(texts));
 };
 
 const sequenceOf = (number: number, layout: Layout, only?: ScriptName): Sequence => {

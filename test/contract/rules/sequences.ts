@@ -28,14 +28,17 @@ const FRACTION = /-?\d+\.\d+(?:e\+\d+)?/g;
 
 const WRAPPER = readFileSync(new URL('in-redis.lua', import.meta.url), 'utf8');
 
-/** Loads the script that runs sequences, with the texts of these scripts; returns how Redis runs a sequence. */
-export async function runnerIn(redis: Redis, scripts: Partial<Record<ScriptName, string>>, keys: readonly string[]) {
+/**
+ * Loads the script that runs sequences, with the texts of these scripts; returns how Redis runs a sequence. It deletes all
+ * keys of the server.
+ */
+export async function runnerIn(redis: Redis, scripts: Partial<Record<ScriptName, string>>) {
   const bodies = Object.entries(scripts).map(
     ([name, lua]) => `[${JSON.stringify(name)}] = function(KEYS, ARGV, redis)\n${lua}\nend`,
   );
   const sha = (await redis.script('LOAD', `local scripts = { ${bodies.join(',\n')} }\n${WRAPPER}`)) as string;
   return async (sequence: Sequence): Promise<Lines> => {
-    const lines = await redis.evalsha(sha, 0, JSON.stringify(sequence), JSON.stringify([...keys].sort()));
+    const lines = await redis.evalsha(sha, 0, JSON.stringify(sequence));
     return (lines as string[]).map(comparable);
   };
 }

@@ -31,7 +31,7 @@ export interface Layout {
 }
 
 /** All keys that the steps use. */
-export function keysOfSteps(): string[] {
+function keysOfSteps(): string[] {
   const locks = [...KEYS.map((key) => names.lock(key)), QUORUM_LOCK];
   const helpers = locks.map((lock) => [
     [lock, names.queue(lock), names.readers(lock), names.gate(lock), names.fenceOf(lock)],

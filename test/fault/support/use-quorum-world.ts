@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 
 import { onCleanup } from '../../support/cleanup.js';
+import { eventually } from '../../support/eventually.js';
 import { startFaultProxy, type FaultProxy } from '../../support/proxy/fault-proxy.js';
 import { startPrimaries } from '../../support/redis-primaries.js';
 import type { RedisServer, RedisServerOptions } from '../../support/redis-server.js';
@@ -67,6 +68,15 @@ export function useQuorumWorld(count = 5, options: RedisServerOptions = {}): Quo
         nodes.map((node) => clients[node]),
       ),
   };
+}
+
+/** A lock engine that is connected to every node. A majority is enough for `connect()` and for a grant. */
+export async function connectedToAll(world: QuorumWorld, urls?: readonly string[]): Promise<Locks> {
+  const locks = world.locks(urls);
+  const lease = await locks.acquire(world.newKey(), { wait: '5s' });
+  await eventually(async () => expect(await world.taken(lease.key)).toBe(world.servers.length));
+  await lease.release();
+  return locks;
 }
 
 function openClient(url: string): Redis {
