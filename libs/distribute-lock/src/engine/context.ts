@@ -139,7 +139,6 @@ export const droppedTokens = (count: number): LockEvent => ({
   type: 'degraded',
   name: 'abandoned attempts',
   error: new Error(
-    `Too many abandoned attempts wait to be undone, so the ${count} oldest were dropped. A key that a ` +
-      'dropped attempt took stays locked until its ttl ends.',
+    `Too many abandoned attempts, so the ${count} oldest are not undone. A key that one of them took stays locked until its ttl ends.`,
   ),
 });

@@ -86,8 +86,7 @@ export class ClusterConnection extends RedisConnection {
   }
 
   override linkOf(lockKey: string): Link | undefined {
-    const name = this.masterOf(lockKey);
-    return name === undefined ? undefined : this.links.get(name);
+    return this.links.get(this.masterOf(lockKey) ?? '');
   }
 
   override serverOf(lockKey: string): string {
@@ -116,8 +115,10 @@ export class ClusterConnection extends RedisConnection {
   override close(): void {
     this.cluster.off('+node', this.onNode).off('-node', this.onNodeGone);
     this.cluster.off('node error', this.onNodeError).off('refresh', this.onRefresh);
-    for (const { client } of this.links.values()) client.off('close', this.onClose);
-    for (const link of this.links.values()) link.end();
+    for (const link of this.links.values()) {
+      link.client.off('close', this.onClose);
+      link.end();
+    }
     for (const copy of this.copies) copy.disconnect();
     super.close();
   }
