@@ -11,7 +11,7 @@ import { startSentinelTopology } from '../support/redis-sentinels.js';
 /** P13: the library closes what it has opened. */
 const CLOSED_WITHIN_MS = 1_000;
 
-/** Their requests to the nodes are at different points when they close. */
+/** So many stores close while their requests to the nodes are at different points. */
 const STORES = 10;
 
 /** Open sockets of this process to these ports. */

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { waitedForCpuMs } from './cpu-wait.js';
 
-/** The time of this process: it stands still while the process waits for a CPU, because a test measures the code. */
+/** The time of this process without its waits for a CPU, because a test measures the code. Waits of other processes count. */
 const ownMs = (): number => performance.now() - waitedForCpuMs();
 
 /** Calls `attempt` until it does not throw, and returns its result. For assertions that become true soon. */

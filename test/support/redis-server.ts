@@ -96,7 +96,9 @@ export class RedisServer {
     const settings = { bind: '127.0.0.1', port: this.port, dir: this.folder, save: '', ...bus, ...config };
     const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
     if (sentinel) args.unshift(await this.sentinelFile(), '--sentinel');
-    const child = new Child(spawn(redisServerBinary(), args, { stdio: ['ignore', 'pipe', 'pipe'] }));
+    // Lua sorts text by the language of the user otherwise.
+    const env = { ...process.env, LC_ALL: 'C' };
+    const child = new Child(spawn(redisServerBinary(), args, { env, stdio: ['ignore', 'pipe', 'pipe'] }));
     this.child = child;
     const ready = sentinel ? 'Sentinel ID is' : 'Ready to accept connections';
     await within(STARTS_WITHIN_MS, 'the start of redis-server', child.printed(ready));

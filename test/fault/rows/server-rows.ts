@@ -209,7 +209,7 @@ export function describeServerRows(world: TopologyWorld): void {
     const key = world.newKey();
     const fill = `for i = 1, 10000 do redis.call('SET', '{${PREFIX}${key}}other' .. ARGV[1] .. i, i, 'PX', 60000) end`;
     await (await locks.acquire(key, { wait: '5s' })).release();
-    // Not in one script: during a long one Sentinel could consider the primary dead.
+    // Not in one script: a long one would stop the server.
     for (let part = 0; part < 10; part += 1) await world.onHomes(key, (redis) => redis.eval(fill, 0, `${part}-`));
     const took: number[] = [];
     for (let i = 0; i < 9; i += 1) {

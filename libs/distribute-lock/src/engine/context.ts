@@ -139,6 +139,6 @@ export const droppedTokens = (count: number): LockEvent => ({
   type: 'degraded',
   name: 'abandoned attempts',
   error: new Error(
-    `Too many abandoned attempts, so the ${count} oldest are not undone. A key that one of them took stays locked until its ttl ends.`,
+    `Too many attempts were abandoned, so the ${count} oldest are not undone. A key of theirs may stay locked until its ttl ends.`,
   ),
 });

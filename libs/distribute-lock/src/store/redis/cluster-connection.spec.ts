@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { Cluster, type Redis } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 
 import { processClock } from '../../runtime/clock.js';
 import { ClusterConnection } from './cluster-connection.js';
@@ -18,6 +18,27 @@ describe('ClusterConnection.inOneWrite', () => {
 
     expect(stream.cork).toHaveBeenCalledTimes(1);
     expect(stream.uncork).toHaveBeenCalledTimes(1);
+    connection.close();
+  });
+});
+
+describe('ClusterConnection', () => {
+  it('leaves no link and no listener to a node that the client has replaced', () => {
+    const cluster = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true });
+    const connection = new ClusterConnection(cluster, processClock);
+    const node = (): Redis => new Redis({ host: '127.0.0.1', port: 1, lazyConnect: true });
+    const [old, other] = [node(), node()];
+    const listeners = (): number => old.eventNames().reduce((sum, name) => sum + old.listenerCount(name), 0);
+    const before = listeners();
+
+    // As `ConnectionPool.recreate` of the client does.
+    cluster.emit('+node', old);
+    expect(listeners()).toBeGreaterThan(before + 1);
+    cluster.emit('+node', other);
+    cluster.emit('-node', old);
+
+    // A late error must still have a listener.
+    expect(listeners()).toBe(before + 1);
     connection.close();
   });
 });

@@ -17,7 +17,7 @@ export class ClusterConnection extends RedisConnection {
   override readonly clustered = true;
   /** Links by `host:port`, the name that the client gives to a node. */
   private readonly links = new Map<string, Link>();
-  /** Connections to nodes for one request: the client opens them to read which node serves which slots. */
+  /** All copies of nodes: of the client, for one request to a node each, and of this library, for messages and for an error. */
   private readonly copies = new Set<Redis>();
   /** Counts lost nodes: after such a loss the client resends commands in flight, so their answers are ambiguous. */
   private readonly onClose = (): void => void (this.epoch += 1);
@@ -26,6 +26,8 @@ export class ClusterConnection extends RedisConnection {
     this.trackCopies(node);
     node.on('close', this.onClose);
     const { clock, timers } = this;
+    // The client replaces a node before it reports that the old one is gone.
+    this.links.get(nameOf(node))?.end();
     this.links.set(nameOf(node), new Link(node, { clock, timers, listener: this }));
   };
   private readonly onNodeError = (error: unknown, name: string): void => {
@@ -71,7 +73,7 @@ export class ClusterConnection extends RedisConnection {
       .on('refresh', this.onRefresh);
   }
 
-  /** The client closes its copies only when their request has timed out, also after it was closed itself. */
+  /** The client closes its copy after an answer or a time-out, even if it was closed itself before. */
   private trackCopies(node: Redis): void {
     const duplicate = node.duplicate.bind(node);
     node.duplicate = (options) => {
@@ -144,10 +146,7 @@ export class ClusterConnection extends RedisConnection {
   protected override failed(error: unknown): void {
     const [node] = this.cluster.nodes();
     if (node === undefined) super.failed(error);
-    else
-      void this.troubleOf(node).then((trouble) =>
-        trouble ? super.failed(trouble, nameOf(node)) : super.failed(error),
-      );
+    else void this.troubleOf(node).then((trouble) => super.failed(trouble ?? error, trouble && nameOf(node)));
   }
 
   /** Connects to a node once to find out its error. */
