@@ -11,6 +11,8 @@ export class Turns {
   private readonly lastRank = new Map<string, number>();
   private readonly lastArrival = new Map<string, number>();
   private readonly holdsOf = new Map<string, number>();
+  /** The first hold of each owner token. */
+  private readonly firstOf = new Map<string, Hold>();
   /** Owner tokens whose process was notified of a waiter. */
   private readonly contendedTokens = new Set<string>();
   /** Whether processes must be served in turn: without faults, and when all of them can be notified. */
@@ -59,13 +61,16 @@ export class Turns {
   }
 
   /** A process with waiters in other processes has a limit for local hand-overs, in number and time. */
-  private checkQuantum({ lease, ownerToken, pendingCall }: Hold): void {
+  private checkQuantum(hold: Hold): void {
+    const { lease, ownerToken, pendingCall } = hold;
     const holds = (this.holdsOf.get(ownerToken) ?? 0) + 1;
     this.holdsOf.set(ownerToken, holds);
+    if (holds === 1) this.firstOf.set(ownerToken, hold);
     const { kind } = pendingCall.options;
     const isLimited = pendingCall.keys === undefined && kind !== 'read' && kind !== 'semaphore';
     if (holds === 1 || !isLimited || !this.contendedTokens.has(ownerToken)) return;
-    if (holds > QUANTUM_HOLDS || lease.startedAt - lease.grant.startedAt > QUANTUM_MS)
+    const begunAt = this.firstOf.get(ownerToken)!.lease.startedAt;
+    if (holds > QUANTUM_HOLDS || lease.startedAt - begunAt > QUANTUM_MS)
       this.world.fail('a process kept the lock although others waited', ownerToken);
   }
 }

@@ -139,6 +139,6 @@ export const droppedTokens = (count: number): LockEvent => ({
   type: 'degraded',
   name: 'abandoned attempts',
   error: new Error(
-    `Too many attempts were abandoned, so the ${count} oldest are not undone. A key of theirs may stay locked until its ttl ends.`,
+    `Too many attempts were abandoned: the ${count} oldest are not undone. Their keys may stay locked until the ttl ends.`,
   ),
 });

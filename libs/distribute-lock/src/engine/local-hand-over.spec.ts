@@ -1,3 +1,4 @@
+import { LateAnswers } from '../../../../test/support/held-up-store.js';
 import { ManualClock } from '../../../../test/support/manual-clock.js';
 import { ManualWorld, twoProcesses } from '../../../../test/support/manual-world.js';
 import { FencingBlock, type Grant } from './lease/grant.js';
@@ -9,53 +10,72 @@ describe('mayHandOver', () => {
   const NOW = 10_000;
   const options = { ...LOCK_DEFAULTS, ttlMs: 1_000 };
   const next = planOf(options);
-  const grant = (more: object = {}): Grant =>
-    ({
+  interface Lease {
+    readonly grant: Grant;
+    readonly startedAt: number;
+  }
+  /** A lease that began 10 ms ago. */
+  const leaseOn = (more: object = {}, startedAt = NOW - 10): Lease => {
+    const grant = {
       ended: false,
       block: new FencingBlock(1, 1),
       ttlMs: 1_000,
       validUntil: NOW + 900,
-      startedAt: NOW - 90,
       ...more,
-    }) as Grant;
+    } as Grant;
+    return { grant, startedAt };
+  };
+  const mayPass = (lease: Lease, to = next, inTurns = false): boolean => mayHandOver(lease, to, NOW, inTurns);
 
   it('allows a hand-over while two thirds of the ttl are left, less the safety margin of 1 % and 2 ms', () => {
-    expect(mayHandOver(grant({ validUntil: NOW + 655 }), next, NOW)).toBe(true);
-    expect(mayHandOver(grant({ validUntil: NOW + 654 }), next, NOW)).toBe(false);
+    expect(mayPass(leaseOn({ validUntil: NOW + 655 }))).toBe(true);
+    expect(mayPass(leaseOn({ validUntil: NOW + 654 }))).toBe(false);
   });
 
   it('rejects an expired grant whose timer has not fired yet', () => {
-    expect(mayHandOver(grant({ validUntil: NOW - 1 }), next, NOW)).toBe(false);
-    expect(mayHandOver(grant({ ended: true }), next, NOW)).toBe(false);
+    expect(mayPass(leaseOn({ validUntil: NOW - 1 }))).toBe(false);
+    expect(mayPass(leaseOn({ ended: true }))).toBe(false);
   });
 
   it('rejects a caller with a shorter ttl, whose crash would block other callers for longer than that', () => {
-    expect(mayHandOver(grant({ ttlMs: 1_001 }), next, NOW)).toBe(false);
-    expect(mayHandOver(grant({ ttlMs: 3_600_000, validUntil: NOW + 3_500_000 }), next, NOW)).toBe(false);
+    expect(mayPass(leaseOn({ ttlMs: 1_001 }))).toBe(false);
+    expect(mayPass(leaseOn({ ttlMs: 3_600_000, validUntil: NOW + 3_500_000 }))).toBe(false);
   });
 
   it('rejects a caller with a longer ttl than the grant has', () => {
-    expect(mayHandOver(grant(), planOf({ ...options, ttlMs: 1_500 }), NOW)).toBe(false);
-    expect(mayHandOver(grant(), planOf({ ...options, renew: false }), NOW)).toBe(false);
-    expect(mayHandOver(grant({ block: new FencingBlock(1, 0) }), next, NOW)).toBe(false);
+    expect(mayPass(leaseOn(), planOf({ ...options, ttlMs: 1_500 }))).toBe(false);
+    expect(mayPass(leaseOn(), planOf({ ...options, renew: false }))).toBe(false);
+    expect(mayPass(leaseOn({ block: new FencingBlock(1, 0) }))).toBe(false);
   });
 
   it('limits the holds and the time while another process waits', () => {
-    const contended = { contended: true, passes: 1, startedAt: NOW };
-    expect(mayHandOver(grant(contended), next, NOW)).toBe(true);
-    expect(mayHandOver(grant({ ...contended, passes: QUANTUM_HOLDS }), next, NOW)).toBe(false);
-    expect(mayHandOver(grant({ ...contended, startedAt: NOW - QUANTUM_MS }), next, NOW)).toBe(false);
-    expect(mayHandOver(grant({ contended: false, passes: 100_000 }), next, NOW)).toBe(true);
+    const contended = { contended: true, passes: 1 };
+    expect(mayPass(leaseOn(contended), next, true)).toBe(true);
+    expect(mayPass(leaseOn({ ...contended, passes: QUANTUM_HOLDS }), next, true)).toBe(false);
+    expect(mayPass(leaseOn(contended, NOW - QUANTUM_MS), next, true)).toBe(false);
+    expect(mayPass(leaseOn({ ...contended, turnFrom: NOW - QUANTUM_MS }), next, true)).toBe(false);
+    expect(mayPass(leaseOn({ contended: false, passes: 100_000 }, NOW - QUANTUM_MS))).toBe(true);
   });
 });
 
 describe('Waiters of two processes that hold the lock for almost no time', () => {
-  it('change the process after 32 holds', async () => {
+  it.each([0, 2 * QUANTUM_MS])('change the process after 32 holds, when the store answers after %i ms', async (ms) => {
     const clock = new ManualClock();
     const world = new ManualWorld(clock);
-    const processes = [1, 2].map(() => world.process({}, 100));
-    const first = await processes[0].acquire('k');
+    const answers = new LateAnswers();
+    const processes = [1, 2].map(() => world.process({ acquire: answers.detour }, 100));
     const order: number[] = [];
+    const passTurns = async (turns: number): Promise<void> => {
+      for (let turn = 0; turn < turns; turn += 1) {
+        clock.turn();
+        const isLate = answers.size > 0;
+        await clock.pass(isLate ? ms : 0);
+        if (isLate) answers.arrive();
+      }
+    };
+    const acquired = processes[0].acquire('k');
+    await passTurns(5);
+    const first = await acquired;
     const waiters = processes.flatMap((one, i) =>
       Array.from({ length: 64 }, async () => {
         const lease = await one.acquire('k', { wait: '20s' });
@@ -63,12 +83,10 @@ describe('Waiters of two processes that hold the lock for almost no time', () =>
         await lease.release();
       }),
     );
+    await passTurns(5);
     await clock.pass(10);
     await first.release();
-    for (let turn = 0; turn < 200; turn += 1) {
-      clock.turn();
-      await clock.pass(0);
-    }
+    await passTurns(200);
     const turns = order.reduce<number[]>((found, i, at) => {
       if (order[at - 1] === i) found[found.length - 1] += 1;
       else found.push(1);

@@ -10,8 +10,8 @@ export interface LockHoldInfo {
 }
 
 /**
- * A process that holds a lock, or a detached lease. Host, process id and application come from its record in Redis, and so are also known for 10
- * minutes after a crash. They are absent if the process lived for less than a second or may not write its record.
+ * A process that holds a lock, or a detached lease. Host, process id and application come from its record in Redis, which lasts 10 minutes after a
+ * crash. They are absent if the process lived for less than a second or may not write its record.
  * @public
  */
 export interface LockHolderInfo {
@@ -49,7 +49,7 @@ export interface LockInspection {
   readonly permits?: number;
   /** Processes that hold the lock; a process appears once for each semaphore lease. Empty for a foreign holder. */
   readonly holders: readonly LockHolderInfo[];
-  /** Milliseconds until the last lease ends unless it is renewed; 0 when free, -1 when the key has no expiry. */
+  /** Milliseconds until the last lease ends without a renewal; 0 when free, -1 without an end. */
   readonly remainingMs: number;
   /** Number of waiting processes. */
   readonly waiting: number;

@@ -4,7 +4,7 @@ import { Deadline } from '../runtime/timers.js';
 import { type AnswerListener, type ReleaseAnswer, whenAnswered } from '../store/lock-store.js';
 import type { Acquiring } from './acquiring.js';
 import type { EngineContext } from './context.js';
-import type { Attempt, KeyState } from './key-state.js';
+import type { Attempt, KeyState, Waiter } from './key-state.js';
 import { LARGEST_BLOCK, mayHandOver } from './local-hand-over.js';
 import { reportHandOver } from './reports.js';
 
@@ -51,13 +51,12 @@ export class Releasing {
   /** The lease ended at `now`. Resolves when the lock was handed over or released, or when the store is too slow to answer. */
   handOver(state: KeyState, lease: LeaseHandle, now: number): Promise<void> | undefined {
     const { grant } = lease;
-    const next = state.nextHolder(lease, now);
+    const next = this.nextInMemory(state, lease, now);
     // A downgrade without an answer may still be executed, and would take the lock from the next holder. After an extension
     // without an answer, the key may stay locked for longer than the ttl of the next holder.
     const isUnsure = lease.replacing === grant || lease.isChanging || grant.toShorten;
-    if (next === undefined || isUnsure || !mayHandOver(grant, next.plan, now, this.inTurns(state, grant))) {
-      return this.release(state, grant, lease, now);
-    }
+    if (next === undefined || isUnsure) return this.release(state, grant, lease, now);
+    grant.turnFrom ??= lease.startedAt;
     this.handOverInTurn(state, grant, lease);
     return undefined;
   }
@@ -72,11 +71,17 @@ export class Releasing {
   /** Time may have passed since the decision, so every condition is checked again. */
   private handOverNow(state: KeyState, grant: Grant, lease: LeaseHandle): void {
     const now = this.context.clock.now();
-    const next = state.nextHolder(lease, now);
-    if (next !== undefined && mayHandOver(grant, next.plan, now, this.inTurns(state, grant))) {
+    const next = this.nextInMemory(state, lease, now);
+    if (next !== undefined) {
       reportHandOver(next, 'local');
       this.acquiring.wakeUps.wake({ reason: 'local hand-over', list: next.list!, grant, now });
     } else void this.release(state, grant, lease, now);
+  }
+
+  /** The waiter of this process that gets the lock in memory. */
+  private nextInMemory(state: KeyState, lease: LeaseHandle, now: number): Waiter | undefined {
+    const next = state.nextHolder(lease, now);
+    return next && mayHandOver(lease, next.plan, now, this.inTurns(state, lease.grant)) ? next : undefined;
   }
 
   /** Whether another process must get its turn: it waits, or it may wait while this process receives no messages. */

@@ -131,12 +131,14 @@ export class Grant extends Retry {
   validUntil: number;
   /** The earliest time at which the key expires in the store without another renewal. In whole milliseconds. */
   endsAt: number;
-  // Set on demand, as `limitMs`, `toShorten` and `renewal`: a field takes memory in every grant.
+  // Set on demand, as `limitMs`, `toShorten`, `turnFrom` and `renewal`: a field takes memory in every grant.
   private confirmed: number | undefined;
   /** See {@link mostMs}. `undefined` means `Infinity`. */
   private limitMs: number | undefined;
   /** The store may hold the lease for longer than is known: a command to shorten or to extend it is not confirmed. */
   toShorten: boolean | undefined;
+  /** When its first hold began, if it has served several. */
+  turnFrom: number | undefined;
   /** How many other processes wait for the lock, as far as known; {@link PERHAPS_ONE} if none is known, but one may wait. */
   private waiters: number;
   /** How many leases it has served. */

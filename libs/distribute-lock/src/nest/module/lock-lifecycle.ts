@@ -140,7 +140,7 @@ export class LockLifecycle implements OnModuleInit, OnApplicationBootstrap, OnMo
     const roots = [...this.modules.values()].filter((module) => module.providers.has(LOCK_MODULE_OPTIONS));
     if (roots.length < 2) return;
     throw new LockConfigurationError(
-      `LockModule.forRoot() is imported ${roots.length} times in this application. Keep one import, or pass the same options to each; pass further Redis servers as option "connections".`,
+      `LockModule.forRoot() is imported ${roots.length} times. Keep one, or pass the same options to each; name further servers in "connections".`,
     );
   }
 }
