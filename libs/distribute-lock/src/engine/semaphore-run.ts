@@ -2,7 +2,8 @@ import { type Attempt, type KeyState, type Waiter, WaitList } from './key-state.
 
 /**
  * Callers of several processes that arrive within this time of each other may be served in either order. While callers of this process
- * wait in the store, the process requests places for new callers at most this often. Callers join a run for at most this long after its request.
+ * wait in the store, the process requests places for new callers at most this often. Callers join a closed run for at most this long
+ * after the last request for its places.
  */
 export const ORDER_TOLERANCE_MS = 25;
 /**
@@ -13,7 +14,7 @@ const JOIN_MS = 4;
 
 /**
  * Consecutive waiters for permits with equal options. No other process is known to have come between them. Their places in the
- * queue of the store are adjacent, and no more than can be served at once.
+ * queue of the store are adjacent, and at most one more than can be served at once.
  */
 export class Run extends WaitList {
   /** New callers form another run, because another process waits behind this one or their options differ. */
