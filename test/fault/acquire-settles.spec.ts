@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import { Redis } from 'ioredis';
 
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
@@ -121,10 +119,12 @@ describe('P5: acquire retries inside the wait when a failure is temporary:', () 
   it('BUSY, while another client runs a long script', async () => {
     const locks = world.locks();
     await locks.engine.connect();
+    const key = world.newKey();
     const kill = await beginLongScript(world.client);
-    const acquired = outcome(locks, world.newKey(), { wait: 5_000 });
-    await sleep(400);
+    const acquired = outcome(locks, key, { wait: 5_000 });
+    const { message } = await outcome(locks, key);
     expect(await kill()).toContain('killed');
+    expect(message).toContain('BUSY');
     expect(await acquired).toMatchObject({ code: 'granted' });
   });
 });

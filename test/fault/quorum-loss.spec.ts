@@ -103,10 +103,7 @@ describe('P4 on a quorum: lost votes', () => {
 
   it('on a minority have no effect when another vote arrived late', async () => {
     const proxies = await world.proxies();
-    const locks = await connectedToAll(
-      world,
-      proxies.map(({ url }) => url),
-    );
+    const locks = await connectedToAll(world, proxies);
     for (const node of [1, 2]) proxies[node].hold();
     const lease = await locks.acquire(world.newKey(), { ttl: '20s' });
     expect(await world.taken(lease.key)).toBe(3);
@@ -193,10 +190,7 @@ describe('P6 on a quorum: a majority that does not respond', () => {
     '%s leaves no key behind on the nodes that replied too late',
     async (way) => {
       const proxies = await world.proxies();
-      const locks = await connectedToAll(
-        world,
-        proxies.map(({ url }) => url),
-      );
+      const locks = await connectedToAll(world, proxies);
       const key = world.newKey();
       for (const node of [0, 2, 3]) proxies[node].hold(way);
       await expect(locks.acquire(key, { ttl: '30s' })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
@@ -212,10 +206,7 @@ describe('P6 on a quorum: a majority that does not respond', () => {
   it('leaves no key behind when the connections broke before the undo', async () => {
     const nodes = [0, 2, 3];
     const proxies = await world.proxies();
-    const locks = await connectedToAll(
-      world,
-      proxies.map(({ url }) => url),
-    );
+    const locks = await connectedToAll(world, proxies);
     const key = world.newKey();
     for (const node of nodes) proxies[node].hold('toClient');
     const acquired = expect(locks.acquire(key, { ttl: '30s' })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
@@ -234,10 +225,7 @@ describe('P6 on a quorum: a majority that does not respond', () => {
 
   it('leaves no key behind when its caller left before the votes arrived', async () => {
     const proxies = await world.proxies();
-    const locks = await connectedToAll(
-      world,
-      proxies.map(({ url }) => url),
-    );
+    const locks = await connectedToAll(world, proxies);
     const key = world.newKey();
     for (const proxy of proxies) proxy.hold('toClient');
     const abort = new AbortController();

@@ -74,10 +74,7 @@ describe('A quorum grants by majority', () => {
 
   it('and to a caller whose replies were lost, once it asks again', async () => {
     const proxies = await world.proxies();
-    const locks = await connectedToAll(
-      world,
-      proxies.map(({ url }) => url),
-    );
+    const locks = await connectedToAll(world, proxies);
     const swallowed = proxies.slice(0, 3).map((proxy) => proxy.swallowNextReply(/evalsha/i));
     const startedAt = monotonicMs();
     const lease = await locks.acquire(world.newKey(), { wait: '5s' });
@@ -93,10 +90,7 @@ describe('A quorum whose nodes are slow', () => {
 
   it('refuses callers that cannot wait for them, with a short ttl, and grants to others', async () => {
     const proxies = await world.proxies();
-    const locks = await connectedToAll(
-      world,
-      proxies.map(({ url }) => url),
-    );
+    const locks = await connectedToAll(world, proxies);
     for (const proxy of proxies) proxy.delay(50);
     const { message } = await unavailable(locks, world.newKey(), { ttl: 500 });
     expect(message).toContain('did not respond within 50 ms');
@@ -107,10 +101,7 @@ describe('A quorum whose nodes are slow', () => {
 
   it('is not mistaken for a lock with a holder, when the nodes vote and then stop responding', async () => {
     const proxies = await world.proxies();
-    const locks = await connectedToAll(
-      world,
-      proxies.map(({ url }) => url),
-    );
+    const locks = await connectedToAll(world, proxies);
     for (const proxy of proxies) proxy.hold('toClient');
     const key = world.newKey();
     const refused = unavailable(locks, key, { ttl: '30s' });

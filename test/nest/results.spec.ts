@@ -271,7 +271,9 @@ describe.each(ADAPTERS)('on %s a lock is kept until the result is complete', (_n
     const response = await request(app.getHttpServer() as never).post('/slow');
     expect(response.status).toBe(500);
     expect(locked()).toBe(true);
-    await eventually(() => expect(seen).toEqual(['slow work done locked']));
+    // The body of a client that left before may still write its next chunk.
+    const work = (): string[] => seen.filter((line) => !line.startsWith('chunk'));
+    await eventually(() => expect(work()).toEqual(['slow work done locked']));
   });
 
   it('and a contended one leads to 409, for any return type of the handler', async () => {

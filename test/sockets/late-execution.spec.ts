@@ -3,12 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AcquireOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { Locks } from '../fault/support/lock-engine.js';
+import { expectBelow } from '../fault/support/bound.js';
 import { monotonicMs } from '../support/monotonic.js';
 import { cluster, onePrimary, quorum, type StartTopology } from '../fault/support/topology.js';
 import { useTopology, type TopologyWorld } from '../fault/support/use-topology.js';
 import { eventually } from '../support/eventually.js';
 import { startFaultProxy, type FaultProxy } from '../support/proxy/fault-proxy.js';
 import type { ProxiedConnection } from '../support/proxy/proxied-connection.js';
+import { StallWatch } from '../support/stall-watch.js';
 
 /** How long after the client has closed its connection the server receives the delayed bytes. */
 const LATE_MS = 5_000;
@@ -68,7 +70,9 @@ async function deliverLate(delayed: readonly ProxiedConnection[], closedAt: numb
 
 /** Asserts that callers with wait 0 get the lock: a waiting caller could repair the state. */
 async function expectFree(other: Locks, key: string, take: Take, since: number): Promise<void> {
-  await eventually(async () => (await take(other, key)).release(), FREE_MS - (monotonicMs() - since));
+  const stalls = new StallWatch();
+  await eventually(async () => (await take(other, key)).release());
+  expectBelow(monotonicMs() - since, FREE_MS + stalls.stop());
 }
 
 type Case = (world: TopologyWorld) => Promise<void>;

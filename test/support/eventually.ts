@@ -1,18 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { waitedForCpuMs } from './cpu-wait.js';
-
-/** The time of this process without its waits for a CPU, because a test measures the code. Waits of other processes count. */
-const ownMs = (): number => performance.now() - waitedForCpuMs();
-
 /** Calls `attempt` until it does not throw, and returns its result. For assertions that become true soon. */
 export async function eventually<T>(attempt: () => T | Promise<T>, withinMs = 5_000): Promise<T> {
-  const until = ownMs() + withinMs;
+  const until = performance.now() + withinMs;
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
-      if (ownMs() >= until) throw error;
+      if (performance.now() >= until) throw error;
     }
     await delay(10);
   }

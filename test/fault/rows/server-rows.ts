@@ -183,8 +183,9 @@ export function describeServerRows(world: TopologyWorld): void {
     await locks.engine.connect();
     const kills = await world.onHomes(key, beginLongScript);
     const acquired = outcome(locks, key, { wait: '10s' });
-    await sleep(400);
+    const { message } = await outcome(locks, key, { wait: 0 });
     for (const ended of await Promise.all(kills.map((kill) => kill()))) expect(ended).toContain('killed');
+    expect(message).toContain('BUSY');
     expect(await acquired).toMatchObject({ code: 'granted' });
   });
 

@@ -71,8 +71,8 @@ export function useQuorumWorld(count = 5, options: RedisServerOptions = {}): Quo
 }
 
 /** A lock engine that is connected to every node. A majority is enough for `connect()` and for a grant. */
-export async function connectedToAll(world: QuorumWorld, urls?: readonly string[]): Promise<Locks> {
-  const locks = world.locks(urls);
+export async function connectedToAll(world: QuorumWorld, ways?: readonly FaultProxy[]): Promise<Locks> {
+  const locks = world.locks(ways?.map(({ url }) => url));
   const lease = await locks.acquire(world.newKey(), { wait: '5s' });
   await eventually(async () => expect(await world.taken(lease.key)).toBe(world.servers.length));
   await lease.release();

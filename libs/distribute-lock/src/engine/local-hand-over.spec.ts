@@ -2,6 +2,7 @@ import { LateAnswers } from '../../../../test/support/held-up-store.js';
 import { ManualClock } from '../../../../test/support/manual-clock.js';
 import { ManualWorld, twoProcesses } from '../../../../test/support/manual-world.js';
 import { FencingBlock, type Grant } from './lease/grant.js';
+import type { Lease } from './lease/lease.js';
 import { planOf } from './lease/lifetime-plan.js';
 import { LOCK_DEFAULTS } from '../options/lock-options.js';
 import { QUANTUM_HOLDS, QUANTUM_MS, mayHandOver } from './local-hand-over.js';
@@ -10,12 +11,8 @@ describe('mayHandOver', () => {
   const NOW = 10_000;
   const options = { ...LOCK_DEFAULTS, ttlMs: 1_000 };
   const next = planOf(options);
-  interface Lease {
-    readonly grant: Grant;
-    readonly startedAt: number;
-  }
   /** A lease that began 10 ms ago. */
-  const leaseOn = (more: object = {}, startedAt = NOW - 10): Lease => {
+  const leaseOn = (more: object = {}, startedAt = NOW - 10) => {
     const grant = {
       ended: false,
       block: new FencingBlock(1, 1),
@@ -25,7 +22,8 @@ describe('mayHandOver', () => {
     } as Grant;
     return { grant, startedAt };
   };
-  const mayPass = (lease: Lease, to = next, inTurns = false): boolean => mayHandOver(lease, to, NOW, inTurns);
+  const mayPass = (lease: ReturnType<typeof leaseOn>, to = next, inTurns = false): boolean =>
+    mayHandOver(lease, to, NOW, inTurns);
 
   it('allows a hand-over while two thirds of the ttl are left, less the safety margin of 1 % and 2 ms', () => {
     expect(mayPass(leaseOn({ validUntil: NOW + 655 }))).toBe(true);
@@ -58,6 +56,15 @@ describe('mayHandOver', () => {
   });
 });
 
+/** How many holds in a row each process had. */
+function turnsIn(order: readonly number[]): number[] {
+  return order.reduce<number[]>((found, i, at) => {
+    if (order[at - 1] === i) found[found.length - 1] += 1;
+    else found.push(1);
+    return found;
+  }, []);
+}
+
 describe('Waiters of two processes that hold the lock for almost no time', () => {
   it.each([0, 2 * QUANTUM_MS])('change the process after 32 holds, when the store answers after %i ms', async (ms) => {
     const clock = new ManualClock();
@@ -87,13 +94,36 @@ describe('Waiters of two processes that hold the lock for almost no time', () =>
     await clock.pass(10);
     await first.release();
     await passTurns(200);
-    const turns = order.reduce<number[]>((found, i, at) => {
-      if (order[at - 1] === i) found[found.length - 1] += 1;
-      else found.push(1);
-      return found;
-    }, []);
-    expect(turns).toEqual([32, 32, 32, 32]);
+    expect(turnsIn(order)).toEqual([32, 32, 32, 32]);
     await Promise.all(waiters);
+  });
+});
+
+describe('Waiters of two processes that hold the lock for 10 ms', () => {
+  it('change the process 25 ms after the first hold of a turn has begun', async () => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    const processes = [1, 2].map(() => world.process({}, 100));
+    const first = await processes[0].acquire('k');
+    const order: number[] = [];
+    const granted: Lease[] = [];
+    for (const [i, one] of processes.entries()) {
+      for (let caller = 0; caller < 6; caller += 1) {
+        void one.acquire('k', { wait: '20s' }).then((lease) => {
+          order.push(i);
+          granted.push(lease);
+        });
+      }
+    }
+    await clock.pass(10);
+    await first.release();
+    for (let step = 0; step < 100; step += 1) {
+      clock.turn();
+      const held = granted.splice(0);
+      await clock.pass(held.length > 0 ? 10 : 0);
+      for (const lease of held) await lease.release();
+    }
+    expect(turnsIn(order)).toEqual([3, 3, 3, 3]);
   });
 });
 
