@@ -41,4 +41,18 @@ describe('ClusterConnection', () => {
     expect(listeners()).toBe(before + 1);
     connection.close();
   });
+
+  it('asks no node for its error after the close', async () => {
+    const cluster = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true });
+    jest.spyOn(cluster, 'nodes').mockReturnValue([new Redis({ host: '127.0.0.1', port: 1, lazyConnect: true })]);
+    const connection = new ClusterConnection(cluster, processClock);
+    const connect = jest.spyOn(Redis.prototype, 'connect');
+
+    connection.close();
+    cluster.emit('error', new Error('All nodes failed.'));
+    await new Promise(setImmediate);
+
+    expect(connect).not.toHaveBeenCalled();
+    connect.mockRestore();
+  });
 });
