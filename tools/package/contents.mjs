@@ -16,7 +16,7 @@ const LLMS = [INDEX, FULL];
 const DOCUMENTS = ['CHANGELOG.md', 'LICENSE', ...packedDocuments];
 /** Code and types that several entries share. */
 const SHARED =
-  /^dist\/(cjs\/base(-names)?\.js|(esm|cjs)\/(part-(redis-)?\d+\.js|(shared|part-(words|engine|locks|module))\d*\.(js|d\.ts)))$/;
+  /^dist\/(cjs\/base(\.names)?\.js|(esm|cjs)\/(part-(redis-)?\d+\.js|(shared|part-(words|engine|locks|module))\d*\.(js|d\.ts)))$/;
 
 const filesOf = ({ files }) => files;
 

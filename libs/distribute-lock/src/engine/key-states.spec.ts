@@ -8,7 +8,7 @@ import { ReadState } from './read.js';
 
 describe('KeyStates', () => {
   const services = {} as KindServices;
-  const make = () => new KeyStates(['exclusive', 'read', 'semaphore']);
+  const make = () => new KeyStates();
 
   it('keeps an idle exclusive state for the next call of its key, and does not count it', () => {
     const states = make();

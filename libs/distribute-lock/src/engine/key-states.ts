@@ -12,12 +12,12 @@ const MOST_RESTING = 1_000;
  * next one. Once the garbage collector has promoted one of them, all later ones and their states survive until a full collection.
  */
 export class KeyStates {
-  private readonly byKind: Record<TokenKind, Map<string, KeyState>>;
+  private readonly byKind: Record<TokenKind, Map<string, KeyState>> = {
+    exclusive: new Map(),
+    read: new Map(),
+    semaphore: new Map(),
+  };
   private resting = 0;
-
-  constructor(kinds: readonly TokenKind[]) {
-    this.byKind = Object.fromEntries(kinds.map((kind) => [kind, new Map()])) as typeof this.byKind;
-  }
 
   get empty(): boolean {
     const states = Object.values(this.byKind).reduce((sum, { size }) => sum + size, 0);

@@ -24,7 +24,6 @@ import { extendLease } from './extending.js';
 import type { KeyState } from './key-state.js';
 import { KeyStates } from './key-states.js';
 import { KeptKeys } from './kept-leases.js';
-import { KINDS } from './kinds.js';
 import { processNameOf } from './inspecting.js';
 import { reportHeldLong } from './long-holds.js';
 import type { LockInspection } from './lock-inspection.js';
@@ -82,7 +81,7 @@ export class LockEngine implements LeaseActions {
   readonly keepsForgotten: boolean = false;
   private readonly processId: string;
   private readonly context: EngineContext;
-  private readonly states = new KeyStates(Object.values(KINDS).map(({ name }) => name));
+  private readonly states = new KeyStates();
   private readonly acquiring: Acquiring;
   private readonly releasing: Releasing;
   private readonly entering: Entering;
@@ -217,12 +216,12 @@ export class LockEngine implements LeaseActions {
     const { key, grant, call } = lease;
     const { watchdog, holds, events, kept } = this.context;
     const state = this.states.find(grant.kind, key);
+    const heldMs = lease.heldMsAt(now);
     if (state?.grantOf(grant.ownerToken) !== grant || watchdog.isOver(grant, now)) {
-      reportGone(lease);
+      reportGone(call, heldMs);
       kept.drop(call);
       return Promise.resolve();
     }
-    const heldMs = lease.heldMsAt(now);
     if (lease.hasBegun) holds.record(call.name, Math.max(heldMs, lease.plan.keepForMs));
     if (!lease.lost) reportReleased(events, call, heldMs);
     if (this.keptKeys.keeps(state, lease)) return Promise.resolve();

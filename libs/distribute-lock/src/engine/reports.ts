@@ -52,9 +52,7 @@ export function reportReleased(events: LockEvents, call: LockCall, heldMs: numbe
 }
 
 /** A lease that shutdown has ended, and whose key is gone. */
-export function reportGone({ call, heldMs }: { readonly call: LockCall; readonly heldMs: number }): void {
-  traceHoldEnd(call, heldMs);
-}
+export const reportGone = traceHoldEnd;
 
 export function reportLost(events: LockEvents, call: LockCall, heldMs: number, error: LeaseLostError): void {
   events.emit({ type: 'lost', name: call.name, heldMs, reason: error.reason, error }, call);

@@ -189,7 +189,7 @@ export class Locks {
     const { ttl = '15s', name, backoff = ['1s', '30s'], onError = warn } = given;
     const backoffMs = [durationMs('backoff', backoff[0]), durationMs('backoff', backoff[1])] as const;
     if (backoffMs[0] > backoffMs[1])
-      throw new LockConfigurationError('Option "backoff" has a shortest pause that is longer than the longest one.');
+      throw new LockConfigurationError('Option "backoff" needs the shorter pause first.');
     const resolved = this.resolve({ ttl, wait: '24h', kind: 'exclusive', ...LEADER_OPTIONS });
     const options = { ...resolved, maxHoldMs: Infinity };
     const call = { ...requestOf(key, name === undefined ? {} : { name }, options, true), leads: true };

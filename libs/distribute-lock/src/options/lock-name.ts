@@ -44,16 +44,25 @@ export function boundedName(name: string): string {
 }
 
 let keyNames = 0;
+/** The first part of the latest key that had a name, with its separator. Most keys repeat it, so no name is searched for. */
+let latestStart = ':';
+let latestName = DEFAULT_NAME;
 
 /** The name of a `LockService` call without option `name`: the constant part of its key, such as `stock` of `stock:42`, or `service`. */
 export function nameOfKey(key: unknown): string {
   const text: unknown = Array.isArray(key) ? key[0] : key;
-  const end = typeof text === 'string' ? text.search(SEPARATOR) : 0;
+  if (typeof text !== 'string') return DEFAULT_NAME;
+  if (text.startsWith(latestStart)) return latestName;
+  const end = text.search(SEPARATOR);
   if (end <= 0) return DEFAULT_NAME;
-  const name = (text as string).slice(0, end);
-  const first = known.get(name);
-  if (first !== undefined) return first;
-  if (!CONSTANT_PART.test(name) || known.size >= MOST_NAMES || keyNames >= MOST_KEY_NAMES) return DEFAULT_NAME;
-  keyNames += 1;
-  return boundedName(name);
+  const name = text.slice(0, end);
+  let first = known.get(name);
+  if (first === undefined) {
+    if (!CONSTANT_PART.test(name) || known.size >= MOST_NAMES || keyNames >= MOST_KEY_NAMES) return DEFAULT_NAME;
+    keyNames += 1;
+    first = boundedName(name);
+  }
+  latestStart = text.slice(0, end + 1);
+  latestName = first;
+  return first;
 }

@@ -115,6 +115,16 @@ describe('Timers', () => {
     expect(log).toEqual(['c']);
   });
 
+  it.each([0, 1, 2])('removes the timer at position %i again after it was moved to another delay', async (at) => {
+    const { clock, log, timers, timer } = make();
+    const entries = ['a', 'b', 'c'].map((name) => timer(name));
+    for (const each of entries) timers.add(each, 50);
+    timers.add(entries[at], 20);
+    timers.remove(entries[at]);
+    await clock.pass(100);
+    expect(log).toEqual(['a', 'b', 'c'].filter((_, i) => i !== at));
+  });
+
   it('moves a timer that is added again', async () => {
     const { clock, log, timers, timer } = make();
     const moved = timer('moved');

@@ -320,7 +320,7 @@ export class LeaseHandle extends Lease implements Holder {
     if (kind === 'read') return;
     if (this.leavesProcess) throw notDowngraded(this.call, LEAVES);
     if (this.nested !== undefined && this.nested.writers > 0)
-      throw notDowngraded(this.call, 'a nested call still writes; wait for its end before you downgrade');
+      throw notDowngraded(this.call, 'a nested call still writes; wait for its end');
   }
 
   detach(options: DetachOptions): Promise<string> {
@@ -354,7 +354,7 @@ export class LeaseHandle extends Lease implements Holder {
       throw notDetachable(this.call, 'readers of a process share a lease. Use a semaphore, or a row in a database');
     if (this.leavesProcess) throw notDetachable(this.call, LEAVES);
     if (this.nested !== undefined && this.nested.all > 0)
-      throw notDetachable(this.call, 'a nested call still holds it; wait for its end before you detach');
+      throw notDetachable(this.call, 'a nested call still holds it; wait for its end');
   }
 
   /** Replaces the owner token by `replace`, after the changes before. */
@@ -404,7 +404,7 @@ export class LeaseHandle extends Lease implements Holder {
     this.endOverdue();
     if (this.endReason instanceof LeaseLostError) throw this.endReason;
     const reason = this.endReason === undefined ? 'released' : 'shutdown';
-    const why = reason === 'released' ? 'released' : 'ended by the shutdown of the application';
+    const why = reason === 'released' ? 'released' : 'ended by the shutdown';
     throw this.lostError(`it was ${why} before ${call} could begin`, reason);
   }
 

@@ -179,12 +179,14 @@ export class CommandBatch {
     if (!Array.isArray(reply) || reply.length !== REPLY_WORDS * commands.length) return this.unknown(call, reply);
     this.settle(call);
     const replies: readonly ReplyWord[] = reply;
-    const refused = commands.filter((_, i) => isTooLate(replies, i) && isCount(replies[i * REPLY_WORDS + 1]));
+    const refused: Command[] = [];
     for (let i = 0, at = 0; i < commands.length; i += 1, at += REPLY_WORDS) {
       const code = replies[at] as number;
       const x = replies[at + 1];
-      if (code === TOO_LATE && isCount(x)) this.connection.clockOf(commands[i].lockKey).correct(x, call.startedAt);
-      else if (code === REFUSED && typeof x === 'string')
+      if (code === TOO_LATE && isCount(x)) {
+        refused.push(commands[i]);
+        this.connection.clockOf(commands[i].lockKey).correct(x, call.startedAt);
+      } else if (code === REFUSED && typeof x === 'string')
         this.fail([commands[i]], this.refused(x, commands[i].lockKey));
       else if (code === DELEGATED && this.settings.delegate !== undefined)
         this.settings.delegate(commands[i], call.dueAt - now);

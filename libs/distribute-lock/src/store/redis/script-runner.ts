@@ -3,7 +3,7 @@ import type { LuaScript, LuaText } from '../lua-script.js';
 import type { RedisConnection } from './redis-connection.js';
 import { isUnknownScript, storeError, unknownReply } from './redis-errors.js';
 import type { RedisKeys } from './redis-keys.js';
-import { evalsha, takesWritten, written } from './written-command.js';
+import { evalsha, serialized, takesWritten } from './written-command.js';
 import type { Acknowledging } from './acknowledged.js';
 import { Timer } from '../../runtime/timers.js';
 import type { Command } from './command.js';
@@ -58,7 +58,7 @@ export class ScriptRunner {
   ) {
     this.fenceKey = names.fence;
     this.direct = takesWritten(connection.client) ? connection.client : undefined;
-    this.headOfOne = [single.sha1, '3', names.fence].map(written).join('');
+    this.headOfOne = serialized([single.sha1, '3', names.fence]);
   }
 
   private get script(): LuaText {
@@ -78,9 +78,7 @@ export class ScriptRunner {
     if (this.direct === undefined || withText || this.acknowledging !== undefined)
       return this.evaluate(keys, texts, withText, call);
     const args = [this.script.sha1, String(keys.length)].concat(keys, texts);
-    let text = '';
-    for (const arg of args) text += written(arg);
-    return evalsha(this.direct, args, text);
+    return evalsha(this.direct, args, serialized(args));
   }
 
   /** The key of the fencing counter of the lock. */
@@ -99,7 +97,7 @@ export class ScriptRunner {
       return this.evaluate([fenceKey, lockKey, queueKey], [words], false, call);
     }
     const args = Array.of(this.single.sha1, '3', fenceKey, lockKey, queueKey, words); // as in `run`
-    return evalsha(direct, args, this.headOfOne + written(lockKey) + written(queueKey) + written(words));
+    return evalsha(direct, args, this.headOfOne + serialized([lockKey, queueKey, words]));
   }
 
   /** Verifies that the server runs the script. */

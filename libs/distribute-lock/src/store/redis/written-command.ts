@@ -43,8 +43,14 @@ class WrittenCommand extends ClientCommand {
 /** Whether the client comes from the same copy of ioredis as the command. */
 export const takesWritten = (client: RedisClient): client is Redis => client instanceof Redis;
 
-/** Serializes an argument. */
-export const written = (text: string): string => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
+/** Serializes arguments. */
+export function serialized(args: readonly string[]): string {
+  let text = '';
+  for (const arg of args) text += `$${arg.length}\r\n${arg}\r\n`;
+  // Only a text of ASCII has as many bytes as characters. Almost all are, and counting each argument costs more than the rest.
+  if (Buffer.byteLength(text) === text.length) return text;
+  return args.map((arg) => `$${Buffer.byteLength(arg)}\r\n${arg}\r\n`).join('');
+}
 
 /** Calls a script; `text` is the serialized form of `args`. */
 export function evalsha(client: Redis, args: string[], text: string): Promise<unknown> {
