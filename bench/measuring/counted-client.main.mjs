@@ -2,8 +2,8 @@
  * The main script of a client whose instructions valgrind counts: runs the cycles of one step, and lets valgrind write the count
  * at the start and at the end of the cycles that count.
  *
- * Each step adds a part of the library to the one before, so the difference of two steps is the cost of that part. The inner steps
- * call what is not public.
+ * Each step adds a part of the library to the one before, so the difference of two steps is the cost of that part. The step `engine`
+ * calls what is not public.
  */
 import { execFileSync } from 'node:child_process';
 import { DistributeLock, LockService } from 'nestjs-distribute-lock';
@@ -25,14 +25,6 @@ const STEPS = {
   async bare({ url }) {
     const raw = await RawLocks.open(url);
     return async (key) => raw.release(await raw.try(key));
-  },
-  async store({ locks }) {
-    const { store, context } = locks.engine;
-    return async (key) => {
-      const name = { key, ownerToken: context.tokens.next(), kind: 'exclusive' };
-      await store.acquire({ ...name, ttlMs: 30_000, wait: true, block: 1 });
-      await store.release(name);
-    };
   },
   async engine({ locks }) {
     const { engine } = locks;
@@ -57,7 +49,7 @@ const STEPS = {
   },
 };
 
-const [step, loopsText, cyclesText, url] = process.argv.slice(2);
+const [step, loopsText, windowsText, cyclesText, url] = process.argv.slice(2);
 if (step === 'decorated') decorate();
 const application = step === 'bare' ? undefined : await openApplication(url, [Decorated]);
 const cycle = await STEPS[step]({
@@ -67,8 +59,10 @@ const cycle = await STEPS[step]({
 });
 await run(WARM_UP_CYCLES);
 writeCount();
-await run(Number(cyclesText));
-writeCount();
+for (let window = 0; window < Number(windowsText); window += 1) {
+  await run(Number(cyclesText));
+  writeCount();
+}
 process.kill(process.pid, 'SIGTERM');
 
 async function run(cycles) {

@@ -39,12 +39,22 @@ const session = new Session();
 session.connect();
 await session.post('Profiler.enable');
 await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
-// Only the calls after this one count.
-await session.post('Profiler.takePreciseCoverage');
-await request();
-const { result } = await session.post('Profiler.takePreciseCoverage');
-const executed = result
-  .filter(({ functions }) => functions.some(({ ranges }) => ranges.some(({ count }) => count > 0)))
-  .flatMap(({ url: file }) => file.split(SOURCES)[1] ?? []);
-parent.send('executed', [...new Set(executed)].toSorted());
+/** The files that run between two calls of it. */
+async function executedSince(): Promise<string[]> {
+  const { result } = await session.post('Profiler.takePreciseCoverage');
+  const executed = result
+    .filter(({ functions }) => functions.some(({ ranges }) => ranges.some(({ count }) => count > 0)))
+    .flatMap(({ url: file }) => file.split(SOURCES)[1] ?? []);
+  return [...new Set(executed)].toSorted();
+}
+
+// On a busy machine, timers of the library may run during a request. The fewest files are those of the request alone.
+let fewest: string[] | undefined;
+for (let i = 0; i < 5; i += 1) {
+  await executedSince();
+  await request();
+  const executed = await executedSince();
+  if (fewest === undefined || executed.length < fewest.length) fewest = executed;
+}
+parent.send('executed', fewest!);
 await application.close();
