@@ -51,7 +51,7 @@ const STEPS = {
 
 const [step, loopsText, windowsText, cyclesText, url] = process.argv.slice(2);
 if (step === 'decorated') decorate();
-const application = step === 'bare' ? undefined : await openApplication(url, [Decorated]);
+const application = step === 'bare' ? undefined : await openApplication(url, [Decorated], { connectOnBoot: false });
 const cycle = await STEPS[step]({
   url,
   locks: application?.get(LockService),
