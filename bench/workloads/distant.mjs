@@ -9,6 +9,8 @@ import { nowUs, roundTripUs } from './support/monotonic.mjs';
 
 /** `DISTANT_MS=30 npm run bench -- --only distant` measures a server that is further away. */
 const ROUND_TRIP_MS = Number(process.env.DISTANT_MS ?? 10);
+if (!(ROUND_TRIP_MS > 0))
+  throw new Error(`DISTANT_MS is "${process.env.DISTANT_MS}", but it must be a number of milliseconds above 0.`);
 const WAITS_MS = [50, 400, 900, 3_000];
 const PROCESSES = 4;
 const CALLERS = 100;
