@@ -48,7 +48,7 @@ async function counted(step, loops) {
     const child = spawn('valgrind', [...valgrind, ...client], { stdio: ['ignore', 'ignore', 'pipe'] });
     let errors = '';
     child.stderr.on('data', (text) => (errors += text));
-    await once(child, 'exit');
+    await once(child, 'close');
     // The first file has the instructions before the cycles that count.
     const files = Array.from({ length: WINDOWS }, (_, i) => join(folder, `out.${i + 2}-01`));
     const counts = files.map((file) => Number(/^(?:summary|totals): (\d+)/m.exec(textOf(file))?.[1]));

@@ -31,8 +31,8 @@ const OF_NEST = ['@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'];
 const NOT_IN_CORE = PEERS.filter((name) => name !== 'ioredis');
 /**
  * Names the exports of that file for `import`. Node searches a CommonJS file for its exports before it runs it, which takes
- * 50 ms for a large file and nothing for this one. npm puts a file of this name directly after the end of the other one, which
- * exports the same names, so gzip stores them once.
+ * 50 ms for a large file and nothing for this one. npm packs this file directly after `base.js`, whose last line exports the same
+ * names. So gzip stores them once.
  */
 const BASE_NAMES = 'base.names.js';
 /**

@@ -68,7 +68,10 @@ process.kill(process.pid, 'SIGTERM');
 async function run(cycles) {
   let left = cycles;
   const loop = async (_, i) => {
-    for (; left > 0; left -= 1) await cycle(`lock:${i}`, i);
+    while (left > 0) {
+      left -= 1;
+      await cycle(`lock:${i}`, i);
+    }
   };
   await Promise.all(Array.from({ length: Number(loopsText) }, loop));
 }

@@ -39,7 +39,7 @@ const session = new Session();
 session.connect();
 await session.post('Profiler.enable');
 await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
-/** The files that run between two calls of it. */
+/** The files that ran since the call before. */
 async function executedSince(): Promise<string[]> {
   const { result } = await session.post('Profiler.takePreciseCoverage');
   const executed = result
@@ -48,7 +48,7 @@ async function executedSince(): Promise<string[]> {
   return [...new Set(executed)].toSorted();
 }
 
-// On a busy machine, timers of the library may run during a request. The fewest files are those of the request alone.
+// On a busy machine, timers of the library may run during a request. The request with the fewest files has the least other work.
 let fewest: string[] | undefined;
 for (let i = 0; i < 5; i += 1) {
   await executedSince();

@@ -59,7 +59,7 @@ export function isTickMarker(key: string): boolean {
 
 /** The error of a tick that another caller has claimed. */
 function claimed(key: string, name: string, { instant, intervalMs }: Tick): LockContendedError {
-  return new LockContendedError(`The tick ${instant.toISOString()} of "${name}" has been claimed by another caller.`, {
+  return new LockContendedError(`The tick ${instant.toISOString()} of "${name}" belongs to another caller.`, {
     key,
     retryAfterMs: intervalMs,
   });

@@ -6,8 +6,8 @@ import { shown } from './values.js';
 const DEFAULT_NAME = 'service';
 /** Replaces every name above the limit. */
 const OTHER_NAMES = 'other';
-/** The limit of names in a process: each name adds labels to metrics and a group of estimates. */
-export const MOST_NAMES = 200;
+/** The limit of names in a process, these two beside 200: each name adds labels to metrics and a group of estimates. */
+export const MOST_NAMES = 202;
 const LONGEST_NAME = 100;
 /** Above this number, the first parts of keys are probably values, such as tenants. */
 const MOST_KEY_NAMES = 50;
@@ -20,7 +20,14 @@ const SEPARATOR = /[:/|]/;
 const CONSTANT_PART = /^[a-z][a-z._-]{0,39}$/i;
 
 /** Each name leads to its first copy, so that leases with equal names keep one string. */
-const known = processWide('known lock names', () => new Map<string, string>());
+const known = processWide(
+  'known lock names',
+  () =>
+    new Map([
+      [DEFAULT_NAME, DEFAULT_NAME],
+      [OTHER_NAMES, OTHER_NAMES],
+    ]),
+);
 
 /**
  * Checks option `name` of a call.
@@ -37,7 +44,7 @@ export function lockName(name: string): string {
 
 /** Returns the name, or `other` when the process has reached its limit of names. */
 export function boundedName(name: string): string {
-  if (known.has(name) || name === DEFAULT_NAME || name === OTHER_NAMES) return name;
+  if (known.has(name)) return name;
   if (known.size >= MOST_NAMES) return OTHER_NAMES;
   known.set(name, name);
   return name;
@@ -56,13 +63,12 @@ export function nameOfKey(key: unknown): string {
   const end = text.search(SEPARATOR);
   if (end <= 0) return DEFAULT_NAME;
   const name = text.slice(0, end);
-  let first = known.get(name);
-  if (first === undefined) {
+  if (!known.has(name)) {
     if (!CONSTANT_PART.test(name) || known.size >= MOST_NAMES || keyNames >= MOST_KEY_NAMES) return DEFAULT_NAME;
     keyNames += 1;
-    first = boundedName(name);
+    known.set(name, name);
   }
   latestStart = text.slice(0, end + 1);
-  latestName = first;
-  return first;
+  latestName = known.get(name)!;
+  return latestName;
 }

@@ -94,7 +94,7 @@ export class Timers {
     if (delay === undefined) return;
     const { earlier, later } = timer;
     timer.delay = undefined;
-    // Few stores: timers have so many classes that the runtime has to look up the place of a field, which takes longest in a store.
+    // An absent link is undefined already, so it is not stored. Timers have many classes, so each store looks up its field.
     if (earlier === undefined) delay.first = later;
     else {
       earlier.later = later;

@@ -351,7 +351,7 @@ export class LeaseHandle extends Lease implements Holder {
     this.checkOwned('detach()');
     this.checkHeld('detach()');
     if (this.readsOnly)
-      throw notDetachable(this.call, 'readers of a process share a lease. Use a semaphore, or a row in a database');
+      throw notDetachable(this.call, 'readers of a process share a lease. Use a semaphore or a database row');
     if (this.leavesProcess) throw notDetachable(this.call, LEAVES);
     if (this.nested !== undefined && this.nested.all > 0)
       throw notDetachable(this.call, 'a nested call still holds it; wait for its end');

@@ -47,7 +47,7 @@ export const takesWritten = (client: RedisClient): client is Redis => client ins
 export function serialized(args: readonly string[]): string {
   let text = '';
   for (const arg of args) text += `$${arg.length}\r\n${arg}\r\n`;
-  // Only a text of ASCII has as many bytes as characters. Almost all are, and counting each argument costs more than the rest.
+  // Only a text of ASCII has as many bytes as characters. Almost all calls are ASCII, and counting each argument costs more than the rest.
   if (Buffer.byteLength(text) === text.length) return text;
   return args.map((arg) => `$${Buffer.byteLength(arg)}\r\n${arg}\r\n`).join('');
 }
