@@ -98,8 +98,10 @@ describe('P5: acquire retries inside the wait when a failure is temporary:', () 
     const locks = world.locks(proxy.url);
     await locks.engine.connect();
     const key = world.newKey();
+    const before = proxy.open();
     const restarted = slow.restart({ empty: false });
-    await eventually(() => expect(proxy.open()).toEqual([]), 10_000);
+    // The client connects again at once, and the server accepts it while it loads its data.
+    await eventually(() => expect(proxy.open().filter((each) => before.includes(each)).length).toBe(0), 10_000);
     expect(await outcome(locks, key, { wait: 10_000 })).toMatchObject({ code: 'granted' });
     await restarted;
   });
