@@ -6,20 +6,15 @@
  * calls what is not public.
  */
 import { execFileSync } from 'node:child_process';
-import { DistributeLock, LockService } from 'nestjs-distribute-lock';
+import { LockService } from 'nestjs-distribute-lock';
 
 import { openApplication } from '../adapters/ours.mjs';
 import { RawLocks } from '../adapters/raw.mjs';
+import { decorate, Decorated } from '../workloads/support/decorated.mjs';
 
 const OPTIONS = { ttl: '30s', wait: '10m' };
 /** The optimizing compiler of the runtime is done by then. */
 const WARM_UP_CYCLES = 20_000;
-
-class Decorated {
-  async settle(invoice) {
-    return invoice.id;
-  }
-}
 
 const STEPS = {
   async bare({ url }) {
@@ -50,7 +45,7 @@ const STEPS = {
 };
 
 const [step, loopsText, windowsText, cyclesText, url] = process.argv.slice(2);
-if (step === 'decorated') decorate();
+if (step === 'decorated') decorate(OPTIONS);
 const application = step === 'bare' ? undefined : await openApplication(url, [Decorated], { connectOnBoot: false });
 const cycle = await STEPS[step]({
   url,
@@ -63,7 +58,7 @@ for (let window = 0; window < Number(windowsText); window += 1) {
   await run(Number(cyclesText));
   writeCount();
 }
-process.kill(process.pid, 'SIGTERM');
+process.exit();
 
 async function run(cycles) {
   let left = cycles;
@@ -78,11 +73,4 @@ async function run(cycles) {
 
 function writeCount() {
   execFileSync('callgrind_control', ['--dump', String(process.pid)], { stdio: 'ignore' });
-}
-
-/** The compiled form of `@DistributeLock(...)`. */
-function decorate() {
-  const method = Object.getOwnPropertyDescriptor(Decorated.prototype, 'settle');
-  const lock = DistributeLock({ key: 'lock:#{arg0.id}', ...OPTIONS });
-  Object.defineProperty(Decorated.prototype, 'settle', lock(Decorated.prototype, 'settle', method) ?? method);
 }

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-import { DistributeLock, LockService } from 'nestjs-distribute-lock';
+import { LockService } from 'nestjs-distribute-lock';
 
 import { openApplication } from '../adapters/ours.mjs';
 import { OURS } from '../adapters/index.mjs';
@@ -8,6 +8,7 @@ import { Arena } from '../measuring/arena.mjs';
 import { median } from '../measuring/figures.mjs';
 import { goal } from '../measuring/goals.mjs';
 import { interleaved } from '../measuring/rounds.mjs';
+import { decorate, Decorated } from './support/decorated.mjs';
 
 /** By hand in a process that uses `AsyncLocalStorage` elsewhere, like most applications with tracing or a request context. */
 const WITH_STORAGE = 'by hand, with AsyncLocalStorage';
@@ -37,24 +38,11 @@ class ByHand {
   }
 }
 
-class Decorated {
-  async settle(invoice) {
-    return invoice.id;
-  }
-}
-
-/** The compiled form of `@DistributeLock(...)` and of the constructor types. */
-function decorate() {
-  const method = Object.getOwnPropertyDescriptor(Decorated.prototype, 'settle');
-  const lock = DistributeLock({ key: 'invoice:#{arg0.id}', ...OPTIONS });
-  Object.defineProperty(Decorated.prototype, 'settle', lock(Decorated.prototype, 'settle', method) ?? method);
-}
-
 let services;
 
 export const calls = {
   async open({ url }, { way }) {
-    if (way === 'decorated') decorate();
+    if (way === 'decorated') decorate(OPTIONS);
     // Node 20 calls a hook for every promise of the process from the first run on.
     if (way === WITH_STORAGE) new AsyncLocalStorage().run(true, () => undefined);
     const byHand = { provide: ByHand, useFactory: (locks) => new ByHand(locks), inject: [LockService] };

@@ -99,6 +99,7 @@ describe('P5: acquire retries inside the wait when a failure is temporary:', () 
     await locks.engine.connect();
     const key = world.newKey();
     const before = proxy.open();
+    expect(before.length).toBeGreaterThan(0);
     const restarted = slow.restart({ empty: false });
     // The client connects again at once, and the server accepts it while it loads its data.
     await eventually(() => expect(proxy.open().filter((each) => before.includes(each)).length).toBe(0), 10_000);

@@ -39,6 +39,7 @@ const session = new Session();
 session.connect();
 await session.post('Profiler.enable');
 await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+
 /** The files that ran since the call before. */
 async function executedSince(): Promise<string[]> {
   const { result } = await session.post('Profiler.takePreciseCoverage');

@@ -6,7 +6,7 @@ import { shown } from './values.js';
 const DEFAULT_NAME = 'service';
 /** Replaces every name above the limit. */
 const OTHER_NAMES = 'other';
-/** The limit of names in a process, these two beside 200: each name adds labels to metrics and a group of estimates. */
+/** The limit of names in a process, 200 and the two above: each name adds labels to metrics and a group of estimates. */
 export const MOST_NAMES = 202;
 const LONGEST_NAME = 100;
 /** Above this number, the first parts of keys are probably values, such as tenants. */
@@ -51,7 +51,7 @@ export function boundedName(name: string): string {
 }
 
 let keyNames = 0;
-/** The first part of the latest key that had a name, with its separator. Most keys repeat it, so no name is searched for. */
+/** The first part of the latest key that had a name, with its separator. A key that repeats it has its name without a search. */
 let latestStart = ':';
 let latestName = DEFAULT_NAME;
 
