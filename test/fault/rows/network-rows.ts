@@ -144,16 +144,22 @@ export function describeNetworkRows(world: TopologyWorld): void {
     });
 
     it('to a renewal, and a late one: the lease continues', async () => {
-      const ttl = 2_400;
+      const ttl = 6_000;
       const network = await world.network();
       const locks = world.locks(network.ways);
       const lease = await locks.acquire(world.newKey(), { ttl, wait: '5s' });
+      const heldAt = monotonicMs();
       await network.loseNextAnswers();
-      await sleep(ttl / 2);
+      await sleep(0.6 * ttl); // the lease is renewed every two seconds, and the next renewal is due in 0.4 s
       network.hold('toServer');
+      const endsAt = await world.endsAt(lease.key);
       await sleep(600);
       await network.resume();
-      await sleep(ttl);
+      await eventually(
+        async () => expect(await world.endsAt(lease.key)).toBeGreaterThan(endsAt + ttl / 6),
+        NETWORK_BACK_MS,
+      );
+      await sleep(Math.max(0, heldAt + 1.5 * ttl - monotonicMs()));
       expect(lease.isHeld()).toBe(true);
       await lease.release();
       await eventually(async () => expect(await world.left(lease.key)).toBe(0), NETWORK_BACK_MS);

@@ -14,8 +14,10 @@ export const CONNECT_LIMIT_MS = 1_500;
 const SILENCE_LIMIT_MS = 2_500;
 /** Interval at which a link is examined while a reply is pending. */
 const TICK_MS = 500;
-/** Interval of the pulse, which is late by this time after the process was stopped, frozen or blocked. */
-const PULSE_MS = 1_000;
+/** ... and otherwise. The wake-ups of a process that only waits are most of its CPU. */
+const RELAXED_TICK_MS = 1_000;
+/** A tick that is later than this shows that the connection may have died silently in the meantime. */
+const PAUSE_MS = 1_000;
 /** Limit for a byte after such a pause. It leaves the first calls time to reach the server on a new connection. */
 const AFTER_PAUSE_LIMIT_MS = 400;
 /** A tick that is later than this shows that the process was suspended or blocked. */
@@ -74,16 +76,13 @@ export class Link extends Timer {
   private closing = false;
   private usable = false;
   private ended = false;
-  /** Time without a byte before a probe; `undefined` if no message is expected, so that no tick is needed. */
+  /** Time without a byte before a probe; `undefined` if no message is expected. */
   private probeAfterMs: number | undefined = undefined;
-  /** The next tick is more than {@link TICK_MS} away because no reply is expected. */
-  private relaxed = false;
+  /** Difference between the wall clock, which continues while the host is suspended, and the monotonic clock. */
+  private dateOffset: number;
   /** Number of lost connections. */
   private connection = 0;
   private guarded: unknown;
-  /** Finds pauses of the process, during which the connection may have died silently. */
-  private readonly pulse = new Alarm(() => this.pulsed());
-  private pulseDate = Date.now();
   private readonly handlers: Readonly<Record<string, () => void>> = {
     connect: () => this.connected(),
     ready: () => void this.prove(),
@@ -101,7 +100,8 @@ export class Link extends Timer {
     this.listener = listener;
     this.greet = greet;
     for (const [event, handler] of Object.entries(this.handlers)) client.on(event, handler);
-    timers.add(this.pulse, PULSE_MS);
+    this.dateOffset = Date.now() - clock.now();
+    this.schedule(RELAXED_TICK_MS);
     if (client.status === 'connect') this.connected();
     else if (client.status === 'ready') void this.prove();
   }
@@ -121,7 +121,7 @@ export class Link extends Timer {
     this.unanswered += 1;
     if (this.unanswered > 1) return;
     this.unansweredSince = now;
-    if (!this.isScheduled || this.relaxed) this.schedule(TICK_MS, now);
+    this.tickSoon(now);
   }
 
   /** Counts a reply to a command. */
@@ -191,7 +191,7 @@ export class Link extends Timer {
   /** Starts to watch a connection that carries messages. `expected` is true while waiters depend on them. */
   watchMessages(expected: boolean): void {
     this.probeAfterMs = expected ? PROBE_WHILE_EXPECTED_MS : PROBE_WHILE_IDLE_MS;
-    if (!this.isScheduled || (expected && this.relaxed)) this.schedule(TICK_MS);
+    if (expected) this.tickSoon(this.clock.now());
   }
 
   /**
@@ -209,7 +209,6 @@ export class Link extends Timer {
   end(): void {
     this.ended = true;
     this.timers.remove(this);
-    this.timers.remove(this.pulse);
     for (const [event, handler] of Object.entries(this.handlers)) {
       // A late error must still have a listener.
       if (event !== 'error') this.client.off(event, handler);
@@ -224,20 +223,18 @@ export class Link extends Timer {
   }
 
   due(): void {
-    const lateMs = this.clock.now() - this.dueAt;
-    if (lateMs < LATE_TICK_MS) return this.examine(0);
-    // Bytes that have already arrived are processed first.
-    this.clock.nextTurn(() => this.examine(lateMs));
-  }
-
-  private pulsed(): void {
     const now = this.clock.now();
-    // The monotonic clock stops while the host is suspended. A wall clock that was set only causes a probe.
-    const lateMs = Math.max(now - this.pulse.dueAt, Date.now() - this.pulseDate - PULSE_MS);
-    this.pulseDate = Date.now();
-    this.timers.add(this.pulse, PULSE_MS, now);
+    const lateMs = now - this.dueAt;
+    const offset = Date.now() - now;
+    // A wall clock that was set only causes a probe.
+    const pausedMs = lateMs + Math.max(0, offset - this.dateOffset);
+    this.dateOffset = offset;
+    if (pausedMs < LATE_TICK_MS) return this.examine(0);
     // Bytes that have already arrived are processed first.
-    if (lateMs >= PULSE_MS) this.clock.nextTurn(() => this.examineAfterPause());
+    this.clock.nextTurn(() => {
+      this.examine(lateMs);
+      if (pausedMs >= PAUSE_MS) this.examineAfterPause();
+    });
   }
 
   /** Probes the connection at once, and closes it early if it is silent. */
@@ -264,7 +261,8 @@ export class Link extends Timer {
     this.lastTickAt = now;
     if (byteReceived && this.isOverdue && !this.handshaking) this.setOverdue(false);
     if (this.unanswered > 0 || this.handshaking) this.examineSilence(now, byteReceived);
-    else if (this.probeAfterMs !== undefined) this.examineMessages(now);
+    else if (this.probeAfterMs !== undefined) this.examineMessages(now, this.probeAfterMs);
+    else this.schedule(RELAXED_TICK_MS, now);
   }
 
   private examineSilence(now: number, byteReceived: boolean): void {
@@ -276,15 +274,19 @@ export class Link extends Timer {
     this.schedule(Math.min(TICK_MS, next - silentMs), now);
   }
 
-  private examineMessages(now: number): void {
-    const leftMs = this.probeAfterMs! - (now - this.lastByteAt);
+  private examineMessages(now: number, probeAfterMs: number): void {
+    const leftMs = probeAfterMs - (now - this.lastByteAt);
     if (leftMs <= 0) this.probe();
-    this.schedule(Math.max(leftMs, TICK_MS), now);
-    this.relaxed = leftMs > TICK_MS;
+    this.schedule(Math.min(RELAXED_TICK_MS, Math.max(leftMs, TICK_MS)), now);
   }
 
+  /** Moves a tick that is more than {@link TICK_MS} away. The timers round up to whole milliseconds. */
+  private tickSoon(now: number): void {
+    if (this.dueAt - now > TICK_MS + 1) this.schedule(TICK_MS, now);
+  }
+
+  /** Schedules the next tick. There is always one, because a late tick shows that the process has paused. */
   private schedule(delayMs: number, now?: number): void {
-    this.relaxed = false;
     this.timers.add(this, delayMs, now);
   }
 
