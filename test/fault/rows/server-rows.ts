@@ -212,13 +212,14 @@ export function describeServerRows(world: TopologyWorld): void {
     await (await locks.acquire(key, { wait: '5s' })).release();
     // Not in one script: a long one would stop the server.
     for (let part = 0; part < 10; part += 1) await world.onHomes(key, (redis) => redis.eval(fill, 0, `${part}-`));
-    const took: number[] = [];
-    for (let i = 0; i < 9; i += 1) {
+    let leastMs = Infinity;
+    // The keys would slow down each call; other work of the machine slows down some of them.
+    for (let i = 0; i < 30; i += 1) {
       const startedAt = monotonicMs();
       await (await locks.acquire(key, { wait: '5s' })).release();
-      took.push(monotonicMs() - startedAt);
+      leastMs = Math.min(leastMs, monotonicMs() - startedAt);
     }
-    expectBelow(took.sort((a, b) => a - b)[4], 50);
+    expectBelow(leastMs, 20);
     await world.onHomes(key, (redis) => redis.flushall());
   });
 
