@@ -19,7 +19,7 @@ describe('Several keys', () => {
       [a, b, c],
       [c, b],
     ];
-    const plan = { callers: 3, forMs: 10_000, holdMs: 3, ttl: '5s', wait: WAIT_MS } as const;
+    const plan = { callers: 3, forMs: 10_000, leastHolds: 21, holdMs: 3, ttl: '5s', wait: WAIT_MS } as const;
     const singles = processes[0].do('fight', { ...plan, key: a, callers: 1 });
     const fights = await Promise.all(processes.map((process, i) => process.do('fight', { ...plan, key: orders[i] })));
     const alone = await singles;

@@ -34,7 +34,16 @@ describe.each(DRIVERS)('P28: a planned failover behind open connections, RESP%i,
   ])('lets no two holders overlap: %s', async (_, options) => {
     const pair = await startPair();
     const processes = await startProcesses(pair.endpoint.port);
-    const plan = { key: 'job', callers: 4, forMs: FOR_MS, holdMs: 3, ttl: '30s', wait: '1m', ...options } as const;
+    const plan = {
+      key: 'job',
+      callers: 4,
+      forMs: FOR_MS,
+      leastHolds: 34,
+      holdMs: 3,
+      ttl: '30s',
+      wait: '1m',
+      ...options,
+    } as const;
     const fights = Promise.all(processes.map((process) => process.do('fight', plan)));
 
     await sleep(1_500);

@@ -40,7 +40,16 @@ describe('P1 on a quorum whose nodes keep their data', () => {
     const proxies = await world.proxies();
     const urls = proxies.map(({ url }) => url);
     const processes = await Promise.all(Array.from({ length: 6 }, () => world.process(urls)));
-    const plan = { key: world.newKey(), callers: 3, forMs: 10_000, holdMs: 20, ttl: 1_500, wait: 3_000, aborts: 0.2 };
+    const plan = {
+      key: world.newKey(),
+      callers: 3,
+      forMs: 10_000,
+      leastHolds: 6,
+      holdMs: 20,
+      ttl: 1_500,
+      wait: 3_000,
+      aborts: 0.2,
+    };
     const under = new Set<number>();
     const flaps: Promise<void>[] = [];
     let most = 0;

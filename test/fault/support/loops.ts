@@ -10,6 +10,8 @@ export interface FightPlan extends Omit<AcquireOptions, 'signal'> {
   readonly key: string | readonly string[];
   readonly callers: number;
   readonly forMs: number;
+  /** The callers continue after `forMs` until they have had this many holds, so that a busy machine is only slower. */
+  readonly leastHolds?: number;
   /** The longest time of a hold. */
   readonly holdMs: number;
   /** Share of the waits that are aborted at a random time. */
@@ -28,13 +30,13 @@ export interface Hold {
 /** Callers that acquire the lock repeatedly. Counts refusals by code. */
 export async function fight(
   locks: Locks,
-  { key, callers, forMs, holdMs, aborts = 0, gapMs = 0, ...options }: FightPlan,
+  { key, callers, forMs, leastHolds = 0, holdMs, aborts = 0, gapMs = 0, ...options }: FightPlan,
 ) {
   const holds: Hold[] = [];
   const refusals: Record<string, number> = {};
   const until = monotonicMs() + forMs;
   const caller = async (): Promise<void> => {
-    while (monotonicMs() < until) {
+    while (monotonicMs() < until || holds.length < leastHolds) {
       const signal =
         Math.random() < aborts
           ? AbortSignal.timeout(Math.ceil(Math.random() * durationMs('wait', options.wait ?? 0)) + 1)
