@@ -2,6 +2,7 @@ import type { Cluster, Redis } from 'ioredis';
 
 import type { Clock } from '../../runtime/clock.js';
 import { Deadline } from '../../runtime/timers.js';
+import { guardSockets } from './guard-sockets.js';
 import type { Layout } from './layout.js';
 import { COMMAND_LIMIT_MS, Link } from './link.js';
 import { addressOfMember, isReady, nameOf, type RedisClient } from './redis-client.js';
@@ -73,11 +74,12 @@ export class ClusterConnection extends RedisConnection {
       .on('refresh', this.onRefresh);
   }
 
-  /** The client closes its copy after an answer or a time-out, even if it was closed itself before. */
+  /** The client closes its copy after an answer or a time-out, even if it was closed itself before, and forgets its errors. */
   private trackCopies(node: Redis): void {
     const duplicate = node.duplicate.bind(node);
     node.duplicate = (options) => {
       const copy = duplicate(options);
+      guardSockets(copy);
       this.copies.add(copy.once('end', () => this.copies.delete(copy)));
       return copy;
     };
@@ -153,11 +155,7 @@ export class ClusterConnection extends RedisConnection {
   private async troubleOf(node: Redis): Promise<Error | undefined> {
     let trouble: Error | undefined;
     const once = node.duplicate({ lazyConnect: true, retryStrategy: () => null });
-    // An error without a listener is thrown. One socket may emit two errors.
-    once.on('error', (error: Error) => {
-      trouble ??= error;
-      once.stream?.once('error', () => undefined);
-    });
+    once.on('error', (error: Error) => (trouble ??= error));
     // The client waits without a limit for a server that accepts the connection and does not respond.
     const limit = new Deadline(() => once.stream?.destroy());
     this.timers.add(limit, COMMAND_LIMIT_MS);

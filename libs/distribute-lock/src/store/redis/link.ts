@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 
 import type { Clock } from '../../runtime/clock.js';
 import { Alarm, Timer, type Timers } from '../../runtime/timers.js';
+import { guardSockets } from './guard-sockets.js';
 import { ServerClock } from './server-clock.js';
 
 /** Limit for a reply. Client options and system timeouts do not bound it well. */
@@ -82,12 +83,10 @@ export class Link extends Timer {
   private dateOffset: number;
   /** Number of lost connections. */
   private connection = 0;
-  private guarded: unknown;
   private readonly handlers: Readonly<Record<string, () => void>> = {
     connect: () => this.connected(),
     ready: () => void this.prove(),
     close: () => this.lost(),
-    error: () => this.guard(),
   };
 
   constructor(
@@ -100,6 +99,8 @@ export class Link extends Timer {
     this.listener = listener;
     this.greet = greet;
     for (const [event, handler] of Object.entries(this.handlers)) client.on(event, handler);
+    // It stays after the end, because a late error must still have a listener.
+    guardSockets(client);
     this.dateOffset = Date.now() - clock.now();
     this.schedule(RELAXED_TICK_MS);
     if (client.status === 'connect') this.connected();
@@ -209,10 +210,7 @@ export class Link extends Timer {
   end(): void {
     this.ended = true;
     this.timers.remove(this);
-    for (const [event, handler] of Object.entries(this.handlers)) {
-      // A late error must still have a listener.
-      if (event !== 'error') this.client.off(event, handler);
-    }
+    for (const [event, handler] of Object.entries(this.handlers)) this.client.off(event, handler);
   }
 
   /** Closes the connection for good. A server that does not respond would keep a socket that is only ended. */
@@ -347,17 +345,6 @@ export class Link extends Timer {
     this.usable = usable;
     if (usable) this.listener.usable?.(this);
     else this.listener.unusable?.(this);
-  }
-
-  /**
-   * A TLS socket may emit a second error while the first one closes it. The client listens for one error only, so the
-   * second one would be thrown as an uncaught exception.
-   */
-  private guard(): void {
-    const { stream } = this.client as { readonly stream?: Redis['stream'] };
-    if (stream === this.guarded) return;
-    this.guarded = stream;
-    stream?.on('error', () => undefined);
   }
 }
 
