@@ -47,7 +47,7 @@ export const measuresOfLinks = [
   },
   {
     promise: 'P18',
-    what: '... also when the whole host was suspended, which stops the monotonic clock',
+    what: '... also when the host was suspended',
     file: LINK,
     measure: 'const pausedMs = lateMs + Math.max(0, offset - this.dateOffset);',
     without: 'const pausedMs = lateMs;',
