@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { jest } from '@jest/globals';
-
 import { useLockWorld } from '../fault/support/use-lock-world.js';
 import { eventually } from '../support/eventually.js';
 
@@ -45,26 +43,5 @@ describe('a process that was stopped, and whose connections are healthy', () => 
     await sleep(STOPPED_MS);
     stopped.resume();
     await eventually(() => expect(messages.requests).toBeGreaterThan(requests));
-  });
-});
-
-describe('a host that was suspended', () => {
-  const world = useLockWorld();
-
-  afterEach(() => jest.restoreAllMocks());
-
-  // Its monotonic clock has stopped, so only the wall clock shows the pause.
-  it('sends a request on each connection', async () => {
-    const proxy = await world.proxy();
-    const locks = world.locks(proxy.url);
-    await (await locks.acquire(world.newKey())).release();
-    const [connection] = proxy.open('commands');
-    await sleep(1_500); // the process writes its record
-    const { requests } = connection;
-    const date = Date.now.bind(Date);
-    jest.spyOn(Date, 'now').mockImplementation(() => date() + STOPPED_MS);
-    // A call before the link finds the pause does not hide it.
-    await (await locks.acquire(world.newKey())).release();
-    await eventually(() => expect(connection.requests).toBeGreaterThan(requests + 2));
   });
 });

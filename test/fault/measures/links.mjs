@@ -51,7 +51,7 @@ export const measuresOfLinks = [
     file: LINK,
     measure: 'const pausedMs = lateMs + Math.max(0, offset - this.dateOffset);',
     without: 'const pausedMs = lateMs;',
-    test: ['sockets/after-pause', 'sends a request on each connection'],
+    test: ['redis/link', 'sends a request after the host was suspended'],
   },
   {
     promise: 'P18',

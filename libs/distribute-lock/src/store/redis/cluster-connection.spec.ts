@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { EventEmitter } from 'node:events';
 
 import { jest } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
@@ -45,30 +44,21 @@ describe('ClusterConnection', () => {
     connection.close();
   });
 
-  it('listens for each error of the sockets that the client opens to read the slots', async () => {
-    const server = createServer();
-    const open: Socket[] = [];
-    server.on('connection', (socket) => open.push(socket));
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const { port } = server.address() as AddressInfo;
-    const cluster = new Cluster([{ host: '127.0.0.1', port }], { lazyConnect: true });
+  it('listens for each error of the sockets that the client opens to read the slots', () => {
+    const cluster = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true });
     const connection = new ClusterConnection(cluster, processClock);
-    const node = new Redis({ host: '127.0.0.1', port, lazyConnect: true });
+    const node = new Redis({ host: '127.0.0.1', port: 1, lazyConnect: true });
+    const stream = new EventEmitter();
+    const copy = Object.assign(new EventEmitter(), { stream, disconnect: jest.fn() });
+    jest.spyOn(node, 'duplicate').mockReturnValue(copy as unknown as Redis);
     cluster.emit('+node', node);
+
     // As `Cluster.getInfoFromNode` of the client does.
-    const copy = node.duplicate({ lazyConnect: true, retryStrategy: () => null });
-    copy.on('error', () => undefined);
-    copy.connect().catch(() => undefined);
-    await once(copy, 'connect');
+    node.duplicate().on('error', () => undefined);
+    copy.emit('error', new Error('self-signed certificate'));
 
-    copy.stream.emit('error', new Error('self-signed certificate'));
-    const listeners = copy.stream.listenerCount('error');
+    expect(() => stream.emit('error', new Error('tlsv1 alert decode error'))).not.toThrow();
     connection.close();
-    for (const socket of open) socket.destroy();
-    server.close();
-
-    // Without a listener, a second error is thrown.
-    expect(listeners).toBeGreaterThan(0);
   });
 
   it('asks no node for its error after the close', async () => {
