@@ -74,7 +74,7 @@ export class ClusterConnection extends RedisConnection {
       .on('refresh', this.onRefresh);
   }
 
-  /** The client closes its copy after an answer or a time-out, even if it was closed itself before, and forgets its errors. */
+  /** The client closes its copy after an answer or a time-out, even if it was closed itself before. */
   private trackCopies(node: Redis): void {
     const duplicate = node.duplicate.bind(node);
     node.duplicate = (options) => {
