@@ -71,7 +71,7 @@ describe('Link', () => {
     expect(clock.wakeUps).toBeLessThanOrEqual(2 * probes + 1);
   });
 
-  // The monotonic clock stops meanwhile, so only the wall clock shows it.
+  // The monotonic clock stops while the host is suspended, so only the wall clock shows it.
   it('sends a request after the host was suspended, although a call comes first', async () => {
     const { clock, host, client, call } = await open();
     await clock.pass(10_000);
