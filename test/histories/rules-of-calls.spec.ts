@@ -343,7 +343,7 @@ describe('The rule of clean-up', () => {
 });
 
 describe('The rule of order', () => {
-  const early = { ...semaphore, called: 0, wait: 5_000, granted: 900, released: 910, token: 2 };
+  const early = { ...semaphore, called: 0, wait: 5_000, sent: 895, granted: 900, released: 910, token: 2 };
   const late = { ...semaphore, called: 300, wait: 5_000, granted: 500, released: 510, token: 1, process: 'p2' };
   const message = ['order: k: b was served before a, which came 300 ms earlier'];
 
@@ -351,7 +351,7 @@ describe('The rule of order', () => {
     expect(made().operation('a', early).operation('b', late).violations()).toEqual(message);
     expect(
       made()
-        .operation('a', { ...early, granted: 480 })
+        .operation('a', { ...early, sent: 475, granted: 480 })
         .operation('b', late)
         .violations(),
     ).toEqual([]);
@@ -375,12 +375,22 @@ describe('The rule of order', () => {
   it('allows for late turns of the event loop between a message and the answer to its claim', () => {
     const seen = (granted: number) =>
       made()
-        .operation('a', { ...early, granted, released: granted + 10 })
+        .operation('a', { ...early, sent: granted - 1, granted, released: granted + 10 })
         .operation('b', late)
         .standstill('p1', 502, 525)
         .standstill('p1', 530, 555);
     expect(seen(560).violations()).toEqual([]);
     expect(seen(600).violations()).toEqual(message);
+  });
+
+  it('allows for a late reply to the claim, but not for a late permit of the same process', () => {
+    const claimed = (sent: number, leases: number) =>
+      made()
+        .operation('a', { ...early, sent, leases })
+        .operation('b', late);
+    expect(claimed(540, 1).violations()).toEqual([]);
+    expect(claimed(560, 1).violations()).toEqual(message);
+    expect(claimed(540, 2).violations()).toEqual(message);
   });
 
   it('reports it for two callers with strict fairness', () => {

@@ -27,7 +27,9 @@ function overtaken(operations: readonly Operation[], history: History): Violatio
   return waited.flatMap((late) => {
     const { outcome, settledAt: servedAt = 0, calledAt } = late;
     if (outcome !== 'granted') return [];
-    const overtook = inTurn.find(({ process, calledAt: from, settledAt: to = 0 }) => {
+    const overtook = inTurn.find((early) => {
+      const { process, calledAt: from } = early;
+      const to = history.exact ? (early.settledAt ?? 0) : servedBy(early);
       if (from >= calledAt - TOGETHER_MS || to <= servedAt + SEEN_MS || history.troubled({ from, to })) return false;
       // A process that was stopped called later, and saw its grant later.
       const calledLateMs = history.standstillMs(process, { from, to: calledAt }, 0);
@@ -39,6 +41,12 @@ function overtaken(operations: readonly Operation[], history: History): Violatio
     const message = `${late.id} was served before ${overtook.id}, which came ${Math.round(calledAt - overtook.calledAt)} ms earlier`;
     return [{ rule: 'order', message: `${late.keys[0]}: ${message}`, operations: [overtook, late], at: servedAt }];
   });
+}
+
+/** When it was certainly served. It claims after it was served, so a late reply to the claim is no late service. */
+function servedBy({ keys, hold, settledAt = 0 }: Operation): number {
+  // A permit that another caller of the process had before has no claim.
+  return hold?.leases[keys[0]] === 1 ? hold.sentAt[keys[0]] : settledAt;
 }
 
 /**
