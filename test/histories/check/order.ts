@@ -29,7 +29,7 @@ function overtaken(operations: readonly Operation[], history: History): Violatio
     if (outcome !== 'granted') return [];
     const overtook = inTurn.find((early) => {
       const { process, calledAt: from } = early;
-      const to = history.exact ? (early.settledAt ?? 0) : servedBy(early);
+      const to = servedAtOf(early, history);
       if (from >= calledAt - TOGETHER_MS || to <= servedAt + SEEN_MS || history.troubled({ from, to })) return false;
       // A process that was stopped called later, and saw its grant later.
       const calledLateMs = history.standstillMs(process, { from, to: calledAt }, 0);
@@ -43,10 +43,13 @@ function overtaken(operations: readonly Operation[], history: History): Violatio
   });
 }
 
-/** When it was certainly served. It claims after it was served, so a late reply to the claim is no late service. */
-function servedBy({ keys, hold, settledAt = 0 }: Operation): number {
-  // A permit that another caller of the process had before has no claim.
-  return hold?.leases[keys[0]] === 1 ? hold.sentAt[keys[0]] : settledAt;
+/**
+ * When the caller was served. Real processes may see a reply late, which does not change the order, so a grant counts from the
+ * time when its command was sent. A caller that waited sends it after its offer.
+ */
+function servedAtOf({ keys: [key], hold, settledAt = 0 }: Operation, { exact }: History): number {
+  // No command confirms the later leases of a grant: the process hands it over in memory.
+  return !exact && hold?.leases[key] === 1 ? hold.sentAt[key] : settledAt;
 }
 
 /**
