@@ -1,3 +1,4 @@
+import { checkExactHistory } from './check/check-history.js';
 import { HandMade } from './check/hand-made.js';
 
 const made = (): HandMade => new HandMade();
@@ -391,6 +392,8 @@ describe('The rule of order', () => {
     expect(claimed(540, 1).violations()).toEqual([]);
     expect(claimed(560, 1).violations()).toEqual(message);
     expect(claimed(540, 2).violations()).toEqual(message);
+    // Nothing is seen late in simulated time.
+    expect(claimed(540, 1).violations(checkExactHistory)).toEqual(message);
   });
 
   it('reports it for two callers with strict fairness', () => {
