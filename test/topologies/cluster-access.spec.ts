@@ -8,6 +8,7 @@ import { LockModule, LockService } from 'nestjs-distribute-lock';
 import { RecordingLogger } from '../nest/support/recording-logger.js';
 import { eventually } from '../support/eventually.js';
 import { startRedisCluster } from '../support/redis-cluster.js';
+import type { RedisServer } from '../support/redis-server.js';
 import { documentedAcl, user } from './documented-acl.js';
 
 const cluster = await startRedisCluster();
@@ -42,6 +43,9 @@ describe('A Cluster that refuses the user', () => {
     throw new Error('No call was refused.');
   }
 
+  const addUser = (server: RedisServer): Promise<unknown> =>
+    server.run((redis) => redis.call('ACL', 'SETUSER', ...documentedAcl('Redis Cluster, on every node')));
+
   const logged = (): string => JSON.stringify(logger.about('The connection to'));
 
   afterEach(async () => {
@@ -56,11 +60,15 @@ describe('A Cluster that refuses the user', () => {
     expect(refused).not.toContain(user.password);
   });
 
+  it('names a node in the error, when only the replicas have the user', async () => {
+    for (const { server } of cluster.replicas) await addUser(server);
+    const refused = await refusal(await start(user, false));
+    expect(refused).toMatch(/127\.0\.0\.1:\d+: .*WRONGPASS/);
+    expect(refused).not.toContain(user.password);
+  });
+
   it('names the node in the error and in the log, when one master has no such user', async () => {
-    const acl = documentedAcl('Redis Cluster, on every node');
-    for (const { server } of cluster.nodes) {
-      if (server !== refusing) await server.run((redis) => redis.call('ACL', 'SETUSER', ...acl));
-    }
+    for (const { server } of cluster.masters) if (server !== refusing) await addUser(server);
     const locks = await start(user, false);
     const refused = await refusal(locks);
     expect(refused).toMatch(new RegExp(`${ADDRESS}\\b.*WRONGPASS`));

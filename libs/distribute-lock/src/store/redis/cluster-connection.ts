@@ -20,6 +20,8 @@ export class ClusterConnection extends RedisConnection {
   private readonly links = new Map<string, Link>();
   /** All copies of nodes: of the client, for one request to a node each, and of this library, for messages and for an error. */
   private readonly copies = new Set<Redis>();
+  /** The lasting error of a node since the client was ready. The client asks one node before it is ready, and reports no error of it. */
+  private refusal: string | undefined;
   /** Counts lost nodes: after such a loss the client resends commands in flight, so their answers are ambiguous. */
   private readonly onClose = (): void => void (this.epoch += 1);
   private readonly onNode = (node: Redis): void => {
@@ -33,9 +35,10 @@ export class ClusterConnection extends RedisConnection {
   };
   private readonly onNodeError = (error: unknown, name: string): void => {
     const reason = `${name}: ${redacted(messageOf(error))}`;
-    if (storeError(error).passing) this.outage.explain(name, reason);
+    if (storeError(error).passing) return this.outage.explain(name, reason);
+    if (!isReady(this.cluster)) this.refusal = reason;
     // A node that rejects the user has never been usable, so its link reports no loss.
-    else this.outage.begin(name, reason, true);
+    this.outage.begin(name, reason, true);
   };
   private readonly onNodeGone = (node: Redis): void => {
     this.epoch += 1;
@@ -98,6 +101,10 @@ export class ClusterConnection extends RedisConnection {
     return name === undefined ? super.serverOf(lockKey) : addressOfMember(name);
   }
 
+  override get trouble(): string {
+    return super.trouble || (this.refusal === undefined ? '' : ` (${this.refusal})`);
+  }
+
   /** The first command for a node connects it. Only a node that does not respond accepts no command. */
   override accepts(lockKey = ''): boolean {
     return isReady(this.cluster) && (lockKey === '' || this.linkOf(lockKey)?.overdue !== true);
@@ -141,6 +148,7 @@ export class ClusterConnection extends RedisConnection {
   }
 
   protected override becameReady(): void {
+    this.refusal = undefined;
     this.usable();
   }
 
