@@ -3,6 +3,8 @@
 -- ends for Redis at `base + left * SCALE + SLACK`: it exists while `left` is 0. An end that a command places in the past
 -- has no SLACK.
 local SCALE, SLACK = 100000, 50000
+local READS = {}
+for name in string.gmatch("GET EXISTS PTTL TIME ZCARD ZRANGE ZRANGEBYSCORE ZSCORE PUBLISH SPUBLISH", "%a+") do READS[name] = true end
 local sequence, messages = cjson.decode(ARGV[1]), {}
 local nowMs, receivers = sequence.startMs, {}
 local clock = redis.call('TIME')
@@ -14,8 +16,12 @@ local function realEnd(left, first) return text(base + left * SCALE + (left >= f
 local function isWhole(ms) return string.find(ms, '^-?%d+$') ~= nil end
 local function realTtl(ms) return tonumber(ms) > 0 and text(ms * SCALE + SLACK) or ms end
 
+-- The line of each key in the last dump that no command has named since, as no other command changes the key.
+local unchanged = {}
+
 -- Each key ends `ms` earlier in virtual time.
 local function pass(ms)
+  unchanged = {}
   for _, key in ipairs(redis.call('KEYS', '*')) do
     local ends = redis.call('PEXPIRETIME', key)
     if ends >= 0 then redis.call('PEXPIREAT', key, realEnd(leftAt(ends) - ms, 0)) end
@@ -25,6 +31,9 @@ end
 
 local function execute(run, name, ...)
   local words = { ... }
+  if not READS[name] then
+    for _, word in ipairs(words) do unchanged[word] = nil end
+  end
   if name == 'TIME' then return { text(math.floor(nowMs / 1000)), text(nowMs % 1000 * 1000 + sequence.micros) } end
   if name == 'PUBLISH' or name == 'SPUBLISH' then
     messages[#messages + 1] = name .. ' ' .. words[1] .. ' ' .. words[2]
@@ -66,14 +75,19 @@ local function withoutWords(line)
   return (string.gsub(line, 'ERR %a[%a ]*', 'a rule failed '))
 end
 
+local function lineOf(key)
+  local isSet = redis.call('TYPE', key).ok == 'zset'
+  local content = isSet and redis.call('ZRANGE', key, 0, -1, 'WITHSCORES') or redis.call('GET', key)
+  local ends = redis.call('PEXPIRETIME', key)
+  return key .. ' ' .. shown(content) .. ' for ' .. (ends < 0 and ends or leftAt(ends))
+end
+
 local function dump()
   local names, parts = redis.call('KEYS', '*'), {}
   table.sort(names)
   for i, key in ipairs(names) do
-    local isSet = redis.call('TYPE', key).ok == 'zset'
-    local content = isSet and redis.call('ZRANGE', key, 0, -1, 'WITHSCORES') or redis.call('GET', key)
-    local ends = redis.call('PEXPIRETIME', key)
-    parts[i] = key .. ' ' .. shown(content) .. ' for ' .. (ends < 0 and ends or leftAt(ends))
+    unchanged[key] = unchanged[key] or lineOf(key)
+    parts[i] = unchanged[key]
   end
   return table.concat(parts, '\n')
 end
