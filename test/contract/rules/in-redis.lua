@@ -3,6 +3,7 @@
 -- ends for Redis at `base + left * SCALE + SLACK`: it exists while `left` is 0. An end that a command places in the past
 -- has no SLACK.
 local SCALE, SLACK = 100000, 50000
+-- These commands change no key.
 local READS = {}
 for name in string.gmatch("GET EXISTS PTTL TIME ZCARD ZRANGE ZRANGEBYSCORE ZSCORE PUBLISH SPUBLISH", "%a+") do READS[name] = true end
 local sequence, messages = cjson.decode(ARGV[1]), {}
