@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { swcOptions, SOURCE_CONDITION } from './swc-options.mjs';
@@ -13,14 +14,16 @@ const { TEST_IOREDIS: ioredis = 'ioredis' } = process.env;
 
 /** Resolves the `.js` suffix of an import to an existing `.ts` file. */
 export async function resolve(specifier, context, nextResolve) {
+  const source = sourceOf(specifier, context.parentURL);
+  if (source !== undefined) return { url: source, format: 'module', shortCircuit: true };
   const conditions = [...new Set([SOURCE_CONDITION, ...context.conditions])];
-  const withSource = { ...context, conditions };
-  try {
-    return await nextResolve(specifier === 'ioredis' ? ioredis : specifier, withSource);
-  } catch (error) {
-    if (error?.code !== 'ERR_MODULE_NOT_FOUND' || !/^\.{1,2}\/.*\.js$/.test(specifier)) throw error;
-    return nextResolve(specifier.replace(/\.js$/, '.ts'), withSource);
-  }
+  return nextResolve(specifier === 'ioredis' ? ioredis : specifier, { ...context, conditions });
+}
+
+function sourceOf(specifier, parent) {
+  if (!/^\.{1,2}\/.*\.js$/.test(specifier)) return undefined;
+  const source = new URL(specifier.replace(/\.js$/, '.ts'), parent);
+  return existsSync(source) ? source.href : undefined;
 }
 
 export async function load(url, context, nextLoad) {
@@ -29,13 +32,13 @@ export async function load(url, context, nextLoad) {
 }
 
 async function compiled(filename) {
-  const source = await readFile(filename, 'utf8');
+  const source = readFileSync(filename, 'utf8');
   const hash = createHash('sha256')
     .update(JSON.stringify([swcOptions, relative(ROOT, filename), source]))
     .digest('hex');
   const kept = new URL(`${hash}.js`, CACHE);
   try {
-    return await readFile(kept, 'utf8');
+    return readFileSync(kept, 'utf8');
   } catch {
     // Not compiled yet.
   }
