@@ -12,7 +12,6 @@ const CACHE = new URL('../node_modules/.cache/typescript-loader/', import.meta.u
 /** Another version of ioredis, for child processes of tests. */
 const { TEST_IOREDIS: ioredis = 'ioredis' } = process.env;
 
-/** Resolves the `.js` suffix of an import to an existing `.ts` file. */
 export async function resolve(specifier, context, nextResolve) {
   const source = sourceOf(specifier, context.parentURL);
   if (source !== undefined) return { url: source, format: 'module', shortCircuit: true };
@@ -20,6 +19,7 @@ export async function resolve(specifier, context, nextResolve) {
   return nextResolve(specifier === 'ioredis' ? ioredis : specifier, { ...context, conditions });
 }
 
+/** The existing `.ts` file that an import with the suffix `.js` means. */
 function sourceOf(specifier, parent) {
   if (!/^\.{1,2}\/.*\.js$/.test(specifier)) return undefined;
   const source = new URL(specifier.replace(/\.js$/, '.ts'), parent);

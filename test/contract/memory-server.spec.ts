@@ -5,7 +5,7 @@ import { MemoryServer, type ServerError } from '../../libs/distribute-lock/src/s
 import { Random } from '../simulation/random.js';
 import { startRedisServer } from '../support/redis-server.js';
 import { runsOf } from '../support/runs.js';
-import { runInMemory, runnerIn } from './rules/sequences.js';
+import { inBatches, runInMemory, runnerIn } from './rules/sequences.js';
 import type { Step } from './rules/steps.js';
 
 type Value = string | number;
@@ -13,8 +13,6 @@ type Command = readonly [name: string, ...args: Value[]];
 
 const { numRuns: SEQUENCES, seed = Date.now() % 1_000_000 } = runsOf('the memory server and Redis', 20_000);
 const COMMANDS = 40;
-/** Sequences that are sent to Redis before the first reply is awaited. */
-const BATCH = 50;
 const BEGIN = 1_700_000_000_000;
 const KEYS = ['key-1', 'key-2', 'key-3', 'key-4'];
 const CHANNELS = ['nestjs-lock:1:one:AAAAAAAAAAA', 'nestjs-lock:1:one:BBBBBBBBBBB'];
@@ -147,19 +145,15 @@ describe('MemoryServer', () => {
   }
 
   it(`replies as Redis does, and keeps the same data, in ${SEQUENCES} sequences of commands`, async () => {
-    for (let first = 0; first < SEQUENCES; first += BATCH) {
-      const batch = Array.from({ length: Math.min(BATCH, SEQUENCES - first) }, (_, i) => seed * 100_000 + first + i);
-      await Promise.all(
-        batch.map((of) => {
-          const source = new Commands(new Random(of), KEYS, 5);
-          return compare(
-            of,
-            Array.from({ length: COMMANDS }, () => source.next()),
-            1,
-          );
-        }),
+    await inBatches(SEQUENCES, (number) => {
+      const of = seed * 100_000 + number;
+      const source = new Commands(new Random(of), KEYS, 5);
+      return compare(
+        of,
+        Array.from({ length: COMMANDS }, () => source.next()),
+        1,
       );
-    }
+    });
   }, 300_000);
 
   it('replies as Redis does when its sets are large', async () => {

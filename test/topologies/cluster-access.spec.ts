@@ -68,7 +68,7 @@ describe('A Cluster that refuses the user', () => {
   });
 
   it('names the node in the error and in the log, when one master has no such user', async () => {
-    for (const { server } of cluster.masters) if (server !== refusing) await addUser(server);
+    for (const { server } of cluster.nodes) if (server !== refusing) await addUser(server);
     const locks = await start(user, false);
     const refused = await refusal(locks);
     expect(refused).toMatch(new RegExp(`${ADDRESS}\\b.*WRONGPASS`));

@@ -9,7 +9,7 @@ import { PLANTS } from '../../model/plants.mjs';
 import { Random } from '../../simulation/random.js';
 import { startRedisServer } from '../../support/redis-server.js';
 import { runsOf } from '../../support/runs.js';
-import { runInMemory, runnerIn, type Sequence } from './sequences.js';
+import { inBatches, runInMemory, runnerIn, type Sequence } from './sequences.js';
 import { Steps, type Step } from './steps.js';
 
 const { numRuns: SEQUENCES, seed = Date.now() % 1e9 } = runsOf(
@@ -55,22 +55,15 @@ describe.each(['onePrimary', 'cluster', 'largeCluster'] as const)('The scripts f
     'do what the rules do in memory: %s',
     async (only) => {
       let commands = 0;
-      let next = start(0);
-      for (let i = 0; i < SEQUENCES; i += 1) {
-        const { sequence, inRedis } = next;
-        // Redis runs the next sequence while this one runs in memory.
-        next = start(i + 1);
+      await inBatches(SEQUENCES, async (number) => {
+        const sequence = sequenceOf(seed + number, layout, only);
         commands += commandsOf(sequence.steps, only);
+        const inRedis = runInRedis(sequence);
         const difference = differenceOf(runInMemory(sequence, LAYOUTS[layout]), await inRedis, sequence.steps);
-        if (difference !== undefined) throw new Error(`sequence ${seed + i}: ${difference}`);
-      }
+        if (difference !== undefined) throw new Error(`sequence ${seed + number}: ${difference}`);
+      });
       expect(commands).toBeGreaterThan(SEQUENCES);
       process.stdout.write(`${layout}, ${only}: ${commands} commands, no difference\n`);
-
-      function start(i: number) {
-        const sequence = sequenceOf(seed + i, layout, only);
-        return { sequence, inRedis: runInRedis(sequence) };
-      }
     },
     900_000,
   ); // ends a hang only

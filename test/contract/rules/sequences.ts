@@ -18,6 +18,8 @@ export interface Sequence {
 /** What each step of a sequence did: its reply, its messages, and all keys. */
 type Lines = readonly string[];
 
+/** Sequences that are sent to Redis before the first reply is awaited. */
+const BATCH = 50;
 const INBOX = /^nestjs-lock:1:....(.{11})/;
 /** A channel in the slot of a lock is longer. */
 const INBOX_LENGTH = 29;
@@ -41,6 +43,14 @@ export async function runnerIn(redis: Redis, scripts: Partial<Record<ScriptName,
     const lines = await redis.evalsha(sha, 0, JSON.stringify(sequence));
     return (lines as string[]).map(comparable);
   };
+}
+
+/** Runs these comparisons; Redis runs the sequences of a batch while this process runs them in memory. */
+export async function inBatches(count: number, compare: (number: number) => Promise<void>): Promise<void> {
+  for (let first = 0; first < count; first += BATCH) {
+    const size = Math.min(BATCH, count - first);
+    await Promise.all(Array.from({ length: size }, (_, i) => compare(first + i)));
+  }
 }
 
 /** Runs a sequence in memory: the same steps, clock and receivers as `in-redis.lua`, and lines of the same form. */

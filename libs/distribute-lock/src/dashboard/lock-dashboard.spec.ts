@@ -45,7 +45,6 @@ describe('LockDashboard', () => {
     dashboard.beforeApplicationShutdown();
 
     const starts = deltas.flatMap(({ bars = [] }) => bars as unknown[][]).map((words) => Number(words[4]) - BEGIN);
-    expect(starts.length).toBeGreaterThan(0);
-    for (const start of starts) expect(start).toBe(0);
+    expect(new Set(starts)).toEqual(new Set([0]));
   });
 });
