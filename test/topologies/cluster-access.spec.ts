@@ -54,10 +54,11 @@ describe('A Cluster that refuses the user', () => {
     logger.lines.length = 0;
   });
 
-  it('names a node at the start, when no node has the user', async () => {
+  it('names a node at the start and in the log, when no node has the user', async () => {
     const refused = await start(user, true).then(() => 'started', shown);
     expect(refused).toMatch(/Redis Cluster node 127\.0\.0\.1:\d+ request failed: WRONGPASS/);
-    expect(refused).not.toContain(user.password);
+    expect(logged()).toMatch(/failed: 127\.0\.0\.1:\d+: .*WRONGPASS/);
+    expect(refused + logged()).not.toContain(user.password);
   });
 
   it('names a node in the error, when only the replicas have the user', async () => {
@@ -89,5 +90,18 @@ describe('A Cluster that refuses the user', () => {
       }
     });
     await eventually(() => expect(logged()).toContain('works again'), 15_000);
+  }, 30_000);
+
+  it('forgets the refusal when the nodes accept the user', async () => {
+    for (const { server } of cluster.masters) await server.run((redis) => redis.call('ACL', 'DELUSER', user.username));
+    for (const { server } of cluster.replicas) await addUser(server);
+    const locks = await start(user, false);
+    expect(await refusal(locks)).toContain('WRONGPASS');
+    for (const { server } of cluster.masters) await addUser(server);
+    await eventually(() => Promise.all(KEYS.map(async (key) => (await locks.acquire(key)).release())), 15_000);
+    refusing.pause();
+    const unanswered = await refusal(locks).finally(() => refusing.resume());
+    expect(unanswered).toMatch(/did not respond within \d+ ms/);
+    expect(unanswered).not.toContain('WRONGPASS');
   }, 30_000);
 });

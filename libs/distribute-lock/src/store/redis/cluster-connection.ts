@@ -152,10 +152,10 @@ export class ClusterConnection extends RedisConnection {
     this.usable();
   }
 
-  /** Reports the error of one node, because the client reports only that all nodes failed. */
+  /** Reports the error of one node, because the client reports only that all nodes failed, and then that it has none left. */
   protected override failed(error: unknown): void {
     const [node] = this.cluster.nodes();
-    if (node === undefined) super.failed(error);
+    if (node === undefined) super.failed(this.refusal === undefined ? error : new Error(this.refusal));
     else void this.troubleOf(node).then((trouble) => super.failed(trouble ?? error, trouble && nameOf(node)));
   }
 
