@@ -83,8 +83,12 @@ async function fails(copy, [spec, title]) {
     'unit',
     'simulation',
   ];
-  await run(process.execPath, args, { cwd: copy, timeout: 300_000, maxBuffer: 1e8 }).catch(() => undefined);
-  const { numFailedTests, numPassedTests } = JSON.parse(await readFile(join(copy, 'report.json'), 'utf8'));
+  const ended = await run(process.execPath, args, { cwd: copy, timeout: 300_000, maxBuffer: 1e8 }).catch(
+    (error) => error,
+  );
+  const report = await readFile(join(copy, 'report.json'), 'utf8').catch(() => undefined);
+  if (report === undefined) throw new Error(`Jest ended without a report: ${ended.stderr.slice(-1_000)}`);
+  const { numFailedTests, numPassedTests } = JSON.parse(report);
   if (numFailedTests + numPassedTests === 0) throw new Error(`No test "${title}" in ${spec}`);
   return numFailedTests > 0;
 }
