@@ -49,7 +49,7 @@ export class Acquiring {
     this.attempts = new Attempts(
       context,
       (attempt, ttlMs, block, sentAt) => new AttemptCommand(this, attempt, ttlMs, block, sentAt),
-      (attempt) => this.due(attempt),
+      (reason, attempt) => this.wakeUps.wake({ reason, attempt }),
     );
     this.wakeUps = new WakeUps(context, this.attempts);
   }
@@ -234,10 +234,6 @@ export class Acquiring {
   /** The answer came after the command had failed: Redis may have executed the command after its undo. */
   late(attempt: Attempt): void {
     if (attempt.over) this.attempts.undo(attempt, true);
-  }
-
-  private due(attempt: Attempt): void {
-    this.wakeUps.wake({ reason: 'due', attempt });
   }
 }
 

@@ -24,12 +24,13 @@ type AttemptListener = (
 export class Attempts {
   /** The heartbeats of callers with `fair: 'strict'`, and of callers for permits. */
   private readonly heartbeats = new WeakMap<KeyState, SharedHeartbeat>();
+  private readonly due = (attempt: Attempt): void => this.wake('due', attempt);
 
   constructor(
     private readonly context: EngineContext,
     private readonly listener: AttemptListener,
-    /** Called when an attempt has slept long enough. */
-    private readonly due: (attempt: Attempt) => void,
+    /** Called when an attempt has slept long enough, and when it need not wait for the subscription any longer. */
+    private readonly wake: (reason: 'due' | 'not delayed', attempt: Attempt) => void,
   ) {}
 
   /** Creates a new attempt of the list with a new owner token; does not send it. */
@@ -62,7 +63,7 @@ export class Attempts {
   private sendAfter(attempt: Attempt, unready: Promise<void>): void {
     attempt.wasDelayed();
     const send = (): void => {
-      if (attempt.delayed) this.hurry(attempt);
+      if (attempt.delayed) this.wake('not delayed', attempt);
     };
     const late = new Alarm(send);
     this.context.timers.add(late, MOST_UNREADY_MS);
@@ -72,7 +73,7 @@ export class Attempts {
     });
   }
 
-  /** Sends the attempt now, for a non-waiting caller: neither the subscription nor the back-off after a failure delays it. */
+  /** Sends the attempt now: neither the subscription nor the back-off after a failure delays it. */
   hurry(attempt: Attempt): void {
     if (!attempt.delayed) return this.send(attempt);
     this.sendNow(attempt, attempt.list);

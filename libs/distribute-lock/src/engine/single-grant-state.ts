@@ -52,6 +52,6 @@ export abstract class SingleGrantState extends KeyState {
   /** A non-waiting caller shares the outcome of the attempt, which is sent at once. */
   protected hurryFor(waiter: Waiter, { attempt }: WaitList): void {
     if (waiter.waits || attempt === undefined) return;
-    this.services.acquiring.wakeUps.wake({ reason: 'non-waiting caller', attempt });
+    this.services.acquiring.wakeUps.wake({ reason: 'not delayed', attempt });
   }
 }

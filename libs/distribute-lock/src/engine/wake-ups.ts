@@ -20,8 +20,8 @@ export type WakeUp =
   | { readonly reason: 'due'; readonly attempt: Attempt }
   /** The connection for messages is lost, so the attempt polls. */
   | { readonly reason: 'lost connection'; readonly attempt: Attempt }
-  /** A non-waiting caller shares the attempt. */
-  | { readonly reason: 'non-waiting caller'; readonly attempt: Attempt }
+  /** A non-waiting caller shares the attempt, or the subscription has opened or is late. */
+  | { readonly reason: 'not delayed'; readonly attempt: Attempt }
   /** The grant does not suit the first waiter, so the list needs a new attempt. */
   | { readonly reason: 'unusable grant'; readonly list: WaitList }
   /** A grant of this process has ended. */
@@ -64,7 +64,7 @@ export class WakeUps {
         return event.waiter.list?.state.serve(event.waiter, event.grant, event.now);
       case 'due':
         return this.attempts.send(event.attempt);
-      case 'non-waiting caller':
+      case 'not delayed':
         return this.attempts.hurry(event.attempt);
       case 'lost connection':
         return this.attempts.poll(event.attempt);
