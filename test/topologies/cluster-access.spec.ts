@@ -7,8 +7,7 @@ import { LockModule, LockService } from 'nestjs-distribute-lock';
 
 import { RecordingLogger } from '../nest/support/recording-logger.js';
 import { eventually } from '../support/eventually.js';
-import { startRedisCluster } from '../support/redis-cluster.js';
-import type { RedisServer } from '../support/redis-server.js';
+import { type RedisClusterNode, startRedisCluster } from '../support/redis-cluster.js';
 import { documentedAcl, user } from './documented-acl.js';
 
 const cluster = await startRedisCluster();
@@ -43,8 +42,10 @@ describe('A Cluster that refuses the user', () => {
     throw new Error('No call was refused.');
   }
 
-  const addUser = (server: RedisServer): Promise<unknown> =>
-    server.run((redis) => redis.call('ACL', 'SETUSER', ...documentedAcl('Redis Cluster, on every node')));
+  async function addUser(nodes: readonly RedisClusterNode[]): Promise<void> {
+    const acl = documentedAcl('Redis Cluster, on every node');
+    for (const { server } of nodes) await server.run((redis) => redis.call('ACL', 'SETUSER', ...acl));
+  }
 
   const logged = (): string => JSON.stringify(logger.about('The connection to'));
 
@@ -62,14 +63,14 @@ describe('A Cluster that refuses the user', () => {
   });
 
   it('names a node in the error, when only the replicas have the user', async () => {
-    for (const { server } of cluster.replicas) await addUser(server);
+    await addUser(cluster.replicas);
     const refused = await refusal(await start(user, false));
     expect(refused).toMatch(/127\.0\.0\.1:\d+: .*WRONGPASS/);
     expect(refused).not.toContain(user.password);
   });
 
   it('names the node in the error and in the log, when one master has no such user', async () => {
-    for (const { server } of cluster.nodes) if (server !== refusing) await addUser(server);
+    await addUser(cluster.nodes.filter(({ server }) => server !== refusing));
     const locks = await start(user, false);
     const refused = await refusal(locks);
     expect(refused).toMatch(new RegExp(`${ADDRESS}\\b.*WRONGPASS`));
@@ -94,10 +95,10 @@ describe('A Cluster that refuses the user', () => {
 
   it('forgets the refusal when the nodes accept the user', async () => {
     for (const { server } of cluster.masters) await server.run((redis) => redis.call('ACL', 'DELUSER', user.username));
-    for (const { server } of cluster.replicas) await addUser(server);
+    await addUser(cluster.replicas);
     const locks = await start(user, false);
     expect(await refusal(locks)).toContain('WRONGPASS');
-    for (const { server } of cluster.masters) await addUser(server);
+    await addUser(cluster.masters);
     await eventually(() => Promise.all(KEYS.map(async (key) => (await locks.acquire(key)).release())), 15_000);
     refusing.pause();
     const unanswered = await refusal(locks).finally(() => refusing.resume());
